@@ -31,7 +31,7 @@ from tdqsim.errors import (
     WouldWaitForever,
     WrongThread,
 )
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics import Abend, Condition, Region, Sysplex, Task, TranslationError
@@ -91,7 +91,7 @@ __all__ = [
     "parse_definitions",
 ]
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics": ("Abend", "Condition", "Region", "Sysplex", "Task", "TranslationError"),

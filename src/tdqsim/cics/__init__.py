@@ -27,7 +27,7 @@ from tdqsim.facts.inquiries import (
     UowInfo,
     UowlinkInfo,
 )
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 # What one region needs nothing of.
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.ship.sysplex": ("Sysplex",),

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cli.extensions import extensions
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cli.completing import offering
@@ -105,7 +105,7 @@ COMMANDS: Final = {
 }
 """Every command, in the order in which help lists them."""
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".completing": ("offering",),

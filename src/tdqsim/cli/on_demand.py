@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.late import load_modules
+from tdqsim.lazy import lazy_modules
 
 if TYPE_CHECKING:
     from rich import console as console
@@ -70,4 +70,4 @@ _MODULES: Final = (
     "tdqsim.testing.mutation",
 )  # fmt: skip
 
-__getattr__ = load_modules(__name__, _MODULES)
+__getattr__ = lazy_modules(__name__, _MODULES)

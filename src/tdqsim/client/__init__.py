@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.client._client import Client
@@ -36,7 +36,7 @@ __all__ = [
     "RemoteUnitOfWork",
 ]  # fmt: skip
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "._client": ("Client",),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.late import load_modules
+from tdqsim.lazy import lazy_modules
 
 if TYPE_CHECKING:
     from tdqsim.cobol import case_file as case_file
@@ -39,4 +39,4 @@ _MODULES: Final = (
     "tdqsim.cobol.translate",
 )
 
-__getattr__ = load_modules(__name__, _MODULES)
+__getattr__ = lazy_modules(__name__, _MODULES)

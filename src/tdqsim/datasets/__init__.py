@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.datasets._detect import (
@@ -109,7 +109,7 @@ __all__ = [
     "write_records",
 ]
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".allocation": (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.definitions._resource import Resource
@@ -126,7 +126,7 @@ __all__ = [
 
 # Most of these modules import pydantic, which is slow. They are loaded on first use, so that commands start quickly and
 # a region that needs only the maps (bms) does not import pydantic.
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "._resource": ("Resource",),

@@ -51,7 +51,7 @@ from tdqsim.facts._records import (
     TdqueueAttribute,
 )
 from tdqsim.facts._tables import table
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.facts._rules import CONFIDENCE, Rule, rules, rules_of, unconfirmed
@@ -91,6 +91,6 @@ __all__ = [
 
 # Only tests and tools need the rules, so they are imported on first use.
 _OF_RULES = ("CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed")
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__, {"tdqsim.facts._rules": _OF_RULES, "tdqsim.facts.inquiries": ("TdqueueInfo", "TdqueueOption")}
 )

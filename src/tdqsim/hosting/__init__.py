@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.internals import core_of
@@ -119,7 +119,7 @@ __all__ = [
     "withdraw",
 ]
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.internals": ("core_of",),

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.files.datafile import DataFile
@@ -108,7 +108,7 @@ __all__ = [
     "wait",
 ]
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.files.datafile": ("DataFile",),

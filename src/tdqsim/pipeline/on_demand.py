@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.late import load_modules
+from tdqsim.lazy import lazy_modules
 
 if TYPE_CHECKING:
     from tdqsim.pipeline import data_sets as data_sets
@@ -25,4 +25,4 @@ _MODULES: Final = (
     "tdqsim.pipeline.session",
 )
 
-__getattr__ = load_modules(__name__, _MODULES)
+__getattr__ = lazy_modules(__name__, _MODULES)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 __all__ = [
     "Answers",
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.probe.ibmi_make import write_ibmi_probe
     from tdqsim.probe.making import write_cics_probe
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.probe.answers": ("Answers", "Observation", "read_answers", "write_answers"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
@@ -56,7 +56,7 @@ __all__ = [
     "tools",
 ]
 
-__getattr__, __dir__ = load_late(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.report.diagram": (

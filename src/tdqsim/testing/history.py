@@ -48,7 +48,7 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.faults.hooks import recorded
 from tdqsim.report.flows import resource_of
-from tdqsim.testing import _parts
+from tdqsim.testing import _lazy_modules
 from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode
 from tdqsim.testing.text import show_record
 
@@ -205,7 +205,7 @@ class History:
         Raises:
             AssertionError: there are anomalies; the text lists them.
         """
-        return _parts.checker.check_history(self.events, final=self._there(), complete=not self.dropped).check()
+        return _lazy_modules.checker.check_history(self.events, final=self._there(), complete=not self.dropped).check()
 
     def _there(self) -> dict[str, list[bytes]]:
         """The records on the queues of the recorded region or system."""

@@ -20,7 +20,7 @@ from tdqsim.definitions import Definitions, Resource, load_definitions, load_reg
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES, table
 from tdqsim.job import importable
-from tdqsim.testing import _parts
+from tdqsim.testing import _lazy_modules
 from tdqsim.testing.clock import waiting
 from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
@@ -232,14 +232,14 @@ class Kit:
 
     def sysplex(self) -> Sysplex:
         """A sysplex on the test's dispatcher; ``add`` adds regions to it."""
-        return _parts.sysplex.Sysplex(dispatcher=self.dispatcher)
+        return _lazy_modules.sysplex.Sysplex(dispatcher=self.dispatcher)
 
     def system(self, **options: Any) -> System:
         """An IBM i system with the data queues of the test's definitions; arguments as ``System``'s."""
         options.setdefault("dispatcher", self.dispatcher)
         if "path" not in options and not options.keys() & {"durability", "limit_bytes"}:
             options["path"] = self._stores.take()
-        system = _parts.ibmi.System(**options)
+        system = _lazy_modules.ibmi.System(**options)
         self.systems.append(system)
         self._outcomes.watch(system, earlier=True)
         self._record(system)
@@ -252,7 +252,7 @@ class Kit:
         definitions = self._definitions
         if self._directory is not None:
             definitions = load_region_file(self._directory).load_definitions()
-        return _parts.crash.Crashes(definitions, handlers=self._handlers)
+        return _lazy_modules.crash.Crashes(definitions, handlers=self._handlers)
 
     def job(self, **options: Any) -> Job:
         """A job on the test's first system, which is made if there is none."""

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tdqsim.testing import _parts
+from tdqsim.testing import _lazy_modules
 from tdqsim.testing._frames_plugin import HiddenFrames
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.fixture(scope="session")
 def _tdq_stores() -> Iterator[RecycledStores]:
-    with _parts.stores.RecycledStores() as stores:
+    with _lazy_modules.stores.RecycledStores() as stores:
         yield stores
 
 
@@ -187,22 +187,22 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
     seed = request.config.getoption("--tdq-seed")
     start, marked = item.get_closest_marker("tdq_start"), item.get_closest_marker("tdq_seed")
     clock = request.getfixturevalue("tdq_clock") if "tdq_clock" in request.fixturenames else None
-    kit = _parts.kit.Kit(
+    kit = _lazy_modules.kit.Kit(
         seed=seed if seed is not None else marked.args[0] if marked is not None else 0,
-        definitions=_parts.kit.definitions_of(() if directory is not None else given, base),
+        definitions=_lazy_modules.kit.definitions_of(() if directory is not None else given, base),
         start=start.args[0] if start is not None else "AUTO",
         stores=_tdq_stores,
         directory=directory,
         clock=clock,
         expected=[code for marker in item.iter_markers("tdq_expect") for code in marker.args],
-        modules=_parts.kit.folders_of([*given, *connected], base),
+        modules=_lazy_modules.kit.folders_of([*given, *connected], base),
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (for the report)
     limited = item.get_closest_marker("tdq_runaway")
     option = request.config.getoption("--tdq-runaway")
     seconds = limited.args[0] if limited is not None and limited.args else option
-    runaway = _parts.runaway.RunawayLimit(seconds, kit.turn, lambda why: pytest.fail(why, pytrace=False))
+    runaway = _lazy_modules.runaway.RunawayLimit(seconds, kit.turn, lambda why: pytest.fail(why, pytrace=False))
     runaway.begin()
     try:
         yield kit
@@ -256,7 +256,7 @@ def tdq_job(tdq_system: System) -> Job:
 @pytest.fixture
 def tdq_clock() -> Iterator[FrozenClock]:
     """The clock of the test's regions; Python's time is frozen with it, by freezegun."""
-    with _parts.clock.frozen(_FROZEN_AT) as clock:
+    with _lazy_modules.clock.frozen(_FROZEN_AT) as clock:
         yield clock
 
 
@@ -268,9 +268,9 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
     def check(scenario: Any, schedules: int = 1000, **options: Any) -> Exploration:
         if token:
             kept = {name: options[name] for name in ("allow_abends", "may_wait") if name in options}
-            _parts.schedules.replay(scenario, token, **kept)
-            return _parts.schedules.Exploration(1, 1, complete=False, failure=None)
-        return _parts.schedules.explore(scenario, schedules, stores=_tdq_stores, **options).check()
+            _lazy_modules.schedules.replay(scenario, token, **kept)
+            return _lazy_modules.schedules.Exploration(1, 1, complete=False, failure=None)
+        return _lazy_modules.schedules.explore(scenario, schedules, stores=_tdq_stores, **options).check()
 
     return check
 
@@ -291,9 +291,9 @@ def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     name, file = request.config.getoption("--tdq-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> Target:
-        return _parts.verified.SimulatedTarget(request.getfixturevalue("tdq_region"))
+        return _lazy_modules.verified.SimulatedTarget(request.getfixturevalue("tdq_region"))
 
-    with _parts.verified.target_for(name, simulated, request.node.nodeid, file, "cics") as target:
+    with _lazy_modules.verified.target_for(name, simulated, request.node.nodeid, file, "cics") as target:
         yield target
 
 
@@ -303,8 +303,8 @@ def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
     name, file = request.config.getoption("--tdq-job-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> JobTarget:
-        return _parts.verified_jobs.SimulatedJobTarget(request.getfixturevalue("tdq_system"))
+        return _lazy_modules.verified_jobs.SimulatedJobTarget(request.getfixturevalue("tdq_system"))
 
-    with _parts.verified.target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
+    with _lazy_modules.verified.target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
         target.setup()
         yield target

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.pipeline.stages.commands import parse_match as parse_match
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # There is no __dir__ here: freezegun inspects every name that a module lists, and would import pandas or FastAPI with
 # time frozen.
-__getattr__, _ = load_late(
+__getattr__, _ = lazy_names(
     __name__,
     {
         ".commands": ("parse_match", "run_ingest", "run_reconcile", "run_replay"),

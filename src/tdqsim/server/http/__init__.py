@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_late
+from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.server.http.access import Caller, Gate, signed_on
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 # No __dir__: freezegun reads every name that a module lists, and would import pandas or FastAPI while time is frozen.
-__getattr__, _ = load_late(
+__getattr__, _ = lazy_names(
     __name__,
     {
         ".access": ("Caller", "Gate", "signed_on"),

@@ -2,7 +2,7 @@
 
 A package with many names, or with some that are expensive to import, writes::
 
-    __getattr__, __dir__ = load_late(__name__, {".crash": ("CrashReport", "enumerate_crashes")})
+    __getattr__, __dir__ = lazy_names(__name__, {".crash": ("CrashReport", "enumerate_crashes")})
 
 and repeats the imports under ``TYPE_CHECKING`` for editors and type checkers. Loaded values are not cached here: each
 access looks in ``sys.modules``, so that it stays right when pytester restores the modules after a session inside a
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 
-def load_late(
+def lazy_names(
     package: str, modules: Mapping[str, Iterable[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the ``__getattr__`` and the ``__dir__`` of a package.
@@ -43,7 +43,7 @@ def load_late(
     return load, names
 
 
-def load_modules(package: str, modules: Iterable[str]) -> Callable[[str], ModuleType]:
+def lazy_modules(package: str, modules: Iterable[str]) -> Callable[[str], ModuleType]:
     """Make the ``__getattr__`` of a module whose attributes are other modules, by the last parts of their names.
 
     Args:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.late import load_modules
+from tdqsim.lazy import lazy_modules
 
 if TYPE_CHECKING:
     from tdqsim import ibmi as ibmi
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tdqsim.testing import verified as verified
     from tdqsim.testing import verified_jobs as verified_jobs
 
-__getattr__ = load_modules(
+__getattr__ = lazy_modules(
     __name__,
     (
         "tdqsim.cics.ship.sysplex",
