@@ -328,6 +328,10 @@ RESP2 = """
     INQUIRE-REQID: not found NOTFND 1; browse sequence ILLOGIC 1; no more END 2
     INQUIRE-TRANCLASS: not found TCIDERR 1; browse sequence ILLOGIC 1; no more END 2
     SET-TRANCLASS: not found TCIDERR 1; bad maxactive INVREQ 2; bad purgethresh INVREQ 3
+    CSD: cannot be changed CSDERR 2; group already in list DUPRES 1; group is a list DUPRES 2; list is a group DUPRES 3; already defined
+        DUPRES 1; bad type INVREQ 1; bad group INVREQ 2; bad list INVREQ 3; bad before INVREQ 5; bad after INVREQ 6;
+        locked LOCKED 1; protected LOCKED 2; no resource NOTFND 1; no group NOTFND 2; no list NOTFND 3; not in list NOTFND 4; install
+        failed INVREQ 500; partly installed INCOMPLETE 1
 """
 
 
@@ -476,14 +480,17 @@ def test_where_messages_of_cics_go():
 
 def test_commands_of_dfhcsdup_and_resources_that_it_defines():
     commands = """
-        ADD ALTER APPEND COPY DEFINE DELETE EXTRACT INITIALIZE INITIALISE LIST MIGRATE PROCESS REMOVE SCAN SERVICE UPGRADE
-        USERDEFINE VERIFY
+        ADD ALTER APPEND COPY DEFINE DELETE EXTRACT INITIALIZE INITIALISE INSTALL LIST LOCK MIGRATE PROCESS REMOVE RENAME SCAN
+        SERVICE UNLOCK UPGRADE USERDEFINE VERIFY
     """
     rows = table("csd_commands")
     assert [row["name"] for row in rows] == commands.split()
-    assert {row["name"]: row["effect"] for row in rows if row["effect"] != "none"} == {"DEFINE": "defines"}
+    assert [row["name"] for row in rows if row["effect"] == "looks"] == ["EXTRACT", "LIST", "SCAN"]
+    assert [row["name"] for row in rows if row["effect"] in ("none", "refused")] == [
+        "INITIALIZE", "INITIALISE", "MIGRATE", "PROCESS", "SERVICE", "UPGRADE", "VERIFY",
+    ]  # fmt: skip
     assert {row["name"]: row["words"] for row in rows if row["words"]} == {
-        "ALTER": "ALL", "COPY": "ALL REPLACE MERGE DUPNOREPLACE", "DELETE": "ALL REMOVE", "EXTRACT": "OBJECTS",
+        "COPY": "REPLACE MERGE", "DELETE": "ALL REMOVE", "EXTRACT": "OBJECTS LINES", "INSTALL": "ALL",
         "LIST": "ALL OBJECTS SIGSUMM", "SCAN": "ALIAS", "UPGRADE": "REPLACE",
     }  # fmt: skip
     resources = """

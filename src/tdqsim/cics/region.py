@@ -53,7 +53,7 @@ from tdqsim.cics.region_arguments import (
     security_policy,
 )
 from tdqsim.cics.region_core import RegionCore, StartType, begin, end, give_up_start
-from tdqsim.cics.spi.csd import Csd
+from tdqsim.cics.spi.csd import csd_of
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
@@ -251,6 +251,7 @@ class Region(RegionBase):
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
+        grplist: the lists of its CSD whose groups a cold or initial start installs after ``definitions``: up to four.
         security: the security policy, or the path of a policy file; None checks nothing. The policy must know the
             default user and the region user.
         groups: for each user, the groups of which it is a member. Security policies look them up; a server passes the
@@ -324,6 +325,7 @@ class Region(RegionBase):
         start: StartType = "AUTO",
         tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
         supplied_queues: bool = True,
+        grplist: Sequence[str] | str = (),
         security: SecurityPolicy | Path | str | None = None,
         groups: Mapping[str, Collection[str]] | None = None,
         cmdsec: Literal["ASIS", "ALWAYS"] = "ASIS",
@@ -341,9 +343,10 @@ class Region(RegionBase):
         mxt: int | None = None,
         trigger_next: Literal["QZERO", "TASKEND"] = "QZERO",
     ) -> None:
+        lists = (grplist,) if isinstance(grplist, str) else tuple(grplist)
         check_arguments(
             applid=applid, sysid=sysid, default_user=default_user, region_user=region_user, release=release,
-            start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next,
+            start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next, grplist=lists,
         )  # fmt: skip
         check_handlers(handlers)
         check_groups(groups)
@@ -361,7 +364,7 @@ class Region(RegionBase):
         )  # fmt: skip
         try:
             core.open(store, durability=durability, limit_bytes=limit_bytes, dd=dd or {}, datasets=datasets)
-            begin(core, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
+            begin(core, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues, grplist=lists)
             self._show(core)
             self._take_handlers(handlers)
         except BaseException:
@@ -377,7 +380,7 @@ class Region(RegionBase):
         self.resources, self.recovery = Resources(core), Recovery(core, core.recovery, self._check)
         self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
         self.ts, self.files, self.screens = core.ts, core.files, core.screens
-        self.notices, self.csd = core.notices, Csd(core, self._check)
+        self.notices, self.csd = core.notices, csd_of(core, self._check)
 
     @classmethod
     @explains_wrong_types

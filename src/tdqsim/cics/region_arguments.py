@@ -25,6 +25,7 @@ _KEYS: Final = {"start": "start_type"}
 _DEFAULTS: Final = {
     **REGION_DEFAULTS,
     "start": "AUTO", "tdintra": "NOEMPTY", "cmdsec": "ASIS", "ressec": "ASIS", "trigger_next": "QZERO",
+    "grplist": (),
 }  # fmt: skip
 _FEWEST: Final = 2
 
@@ -104,7 +105,7 @@ def security_policy(
     return RacfPolicy(load_policy_file(given), groups)
 
 
-def check_arguments(**given: str) -> None:
+def check_arguments(**given: object) -> None:
     """Refuse arguments of a region that region.yaml refuses as the values of its keys.
 
     Raises:
@@ -200,6 +201,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "machine": file.machine or None,
         "mxt": file.mxt or None,
         "trigger_next": file.trigger_next,
+        "grplist": file.grplist,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}

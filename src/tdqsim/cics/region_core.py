@@ -48,6 +48,7 @@ from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import RegionOptions, as_definitions
 from tdqsim.cics.region_arguments import dfhintra as dfhintra_sizes
 from tdqsim.cics.region_arguments import supplied as supplied_definitions
+from tdqsim.cics.spi.csd import csd_of
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.terminal import Screens
@@ -62,7 +63,7 @@ from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.core.strand import Strand
-from tdqsim.errors import RegionClosed
+from tdqsim.errors import RegionClosed, StoreMissing
 from tdqsim.facts import Cvda, notice_words
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ if TYPE_CHECKING:
 
 StartType = Literal["AUTO", "COLD", "INITIAL"]
 KEEPER: Final = "a CICS region"
-_IDENTITY: Final = b"region/cold_start"
+IDENTITY: Final = b"region/cold_start"
+"""The meta datum with the time of the last cold start; a store in which no region was started has none."""
 
 
 class RegionCore(RegionData):
@@ -224,6 +226,29 @@ class RegionCore(RegionData):
         return self.task_manager.attach(entry, startcode="TD", userid=user, facility=facility, level=level)
 
 
+@contextmanager
+def unstarted_store(path: Path) -> Iterator[Store | None]:
+    """A store in which no region was ever started, new if there is none; None if one was.
+
+    Such a store holds at most a CSD, and the first start of a region in it is an initial one.
+
+    Raises:
+        StoreError: the store is not of a region, or cannot be opened.
+    """
+    try:
+        with Store(path, readonly=True) as store:  # opened to write it, a store of a killed region would look clean
+            claim(store, KEEPER, readonly=True)
+            started = store.durable.get_meta(IDENTITY) is not None or store.salvaged or any(store.durable.queues())
+    except StoreMissing:
+        started = False
+    if started:
+        yield None
+        return
+    with Store(path) as store:
+        claim(store, KEEPER)
+        yield store
+
+
 # -- the start ---------------------------------------------------------------------------------------------------------
 
 
@@ -234,10 +259,11 @@ def begin(
     *,
     empty: bool,
     supplied: bool,
+    grplist: Iterable[str] = (),
 ) -> None:
     """Start a region: read its store only, start with nothing, or continue where the last run ended."""
     with _nothing_collected():
-        _begin(region, definitions, start, empty=empty, supplied=supplied)
+        _begin(region, definitions, start, empty=empty, supplied=supplied, grplist=grplist)
 
 
 @contextmanager
@@ -259,6 +285,7 @@ def _begin(
     *,
     empty: bool,
     supplied: bool,
+    grplist: Iterable[str],
 ) -> None:
     store = region.store
     if region.looks_at_store:
@@ -266,7 +293,7 @@ def _begin(
         region.catalogue.load()
         restart.show_latches(region)
         return
-    identity = None if store.created else store.durable.get_meta(_IDENTITY)
+    identity = None if store.created else store.durable.get_meta(IDENTITY)
     # A salvaged store may hold queues without the region's own record (its identity); such a store is not emptied.
     lost = identity is None and store.salvaged
     # In any other store, a missing identity means that a cold or initial start was interrupted: it is made again.
@@ -278,7 +305,7 @@ def _begin(
         kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
         store.clear(kept(region))
         claim(store, KEEPER)
-        _cold(region, definitions, supplied=supplied)
+        _cold(region, definitions, supplied=supplied, grplist=grplist)
         return
     region.start_type = "WARM" if store.closed_clean else "EMERGENCY"
     if not store.closed_clean:
@@ -287,7 +314,7 @@ def _begin(
         restart.empty_intrapartition(region)
     if identity is None:
         region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
-        region.committer.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+        region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     else:
         region.cold_start_abstime = int.from_bytes(identity, "big")
     region.catalogue.load()
@@ -318,8 +345,16 @@ def _install_lost(
         region.notices.say("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
-def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
+def _cold(
+    region: RegionCore,
+    definitions: defs.Definitions | Iterable[defs.Resource],
+    *,
+    supplied: bool,
+    grplist: Iterable[str],
+) -> None:
     given = as_definitions(definitions)
+    if grplist:
+        given += _of_lists(region, grplist)
     region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
     indoubt.resume(region)
     restart.begin_numbering(region)
@@ -330,10 +365,19 @@ def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Reso
         rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
         install(region, as_definitions(rest), way="grplist", user=region.options.region_user)
     install(region, given, way="grplist", user=region.options.region_user)
-    region.committer.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
     region.committer.commit(party=_Started(region))
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _of_lists(region: RegionCore, grplist: Iterable[str]) -> defs.Definitions:
+    """The definitions in lists of the CSD; a notice says which lists are not there."""
+    csd = csd_of(region, lambda _what: None)
+    for name in grplist:
+        if name not in csd.lists():
+            region.notices.say("grplist_unknown", list=name)
+    return as_definitions(csd.of_lists(grplist))
 
 
 class _Started:

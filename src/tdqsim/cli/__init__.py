@@ -94,6 +94,7 @@ COMMANDS: Final = {
     "cemt": _here("operate", "CEMT: one request, or a session that ends with END.", OPERATOR),
     "ceci": _here("operate", "CECI: one EXEC CICS command, or a session in one unit of work.", OPERATOR),
     "output": _here("operate", "List and show submitted jobs and SYSOUT data sets.", OPERATOR),
+    "csd": _here("csd", "DFHCSDUP: groups and lists of definitions in the CSD of a store.", FILES),
     "import": _here("define", "Convert CSD, DCT and CL text to definition files.", FILES),
     "export": _here("define", "Convert definition files to CSD, DCT and CL text.", FILES),
     "dataset": _here("dataset", "Find out what a file is; show and decode records by a copybook.", FILES),

@@ -105,12 +105,13 @@ class _Group(TyperGroup):
 _DEFAULTS: Final = {"dataset": "look"}
 """The command of a group that is meant where its name is left out."""
 _INSTALL: Final = (
-    ": definitions: in region.yaml are installed at the start; tdq import csd converts a CSD, tdq check checks it, and "
-    "CREATE TDQUEUE installs in a session of tdq ceci"
+    ": tdq csd takes DEFINE, ALTER and INSTALL for the CSD in the store; definitions: in region.yaml are installed at "
+    "the start, and CREATE TDQUEUE installs in a session of tdq ceci"
 )
 _INSTEAD: Final = {
     "ceda": _INSTALL,
     "install": _INSTALL,
+    "dfhcsdup": _INSTALL,
     "browse": ": tdq inquire without a name goes through all queues",
     "seed": ": tdq write --seed adds records without a task",
     "snapshot": ": tdq peek --json writes every queue that holds records",

@@ -201,7 +201,7 @@ def _emit_schema(kind: str, paths: list[Path] | None) -> None:
 @imports.command("csd")
 def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
-    imported = definitions.parse_csd_listing(_text(source, encoding), file=str(source))
+    imported = definitions.parse_csd_listing(source_text(source, encoding), file=str(source))
     _write_imported(imported, output, lenient=lenient)
 
 
@@ -214,17 +214,18 @@ def import_dct(
     lenient: Lenient = False,
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
-    imported = definitions.parse_dct(_text(source, encoding), file=str(source), group=group)
+    imported = definitions.parse_dct(source_text(source, encoding), file=str(source), group=group)
     _write_imported(imported, output, lenient=lenient)
 
 
 @imports.command("cl")
 def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read the CRTDTAQ commands in CL source."""
-    _write_imported(definitions.parse_cl(_text(source, encoding), file=str(source)), output, lenient=lenient)
+    _write_imported(definitions.parse_cl(source_text(source, encoding), file=str(source)), output, lenient=lenient)
 
 
-def _text(path: Path, encoding: str) -> str:
+def source_text(path: Path, encoding: str) -> str:
+    """The text of a file, or of the standard input for ``-``."""
     limit = on_demand.facts.LIMITS["definition_file_bytes"]
     with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
         data = file.read(limit + 1)

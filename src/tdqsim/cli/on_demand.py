@@ -25,17 +25,21 @@ if TYPE_CHECKING:
     from tdqsim import layouts as layouts
     from tdqsim.cics import internals as internals
     from tdqsim.cics import region_arguments as region_arguments
+    from tdqsim.cics import region_core as region_core
     from tdqsim.cics.look import explain as explain
     from tdqsim.cics.look import explain_requests as explain_requests
     from tdqsim.cics.model import dump as dump
+    from tdqsim.cics.spi import csd as csd
     from tdqsim.cics.text import ceci as ceci
     from tdqsim.cics.text import cemt as cemt
     from tdqsim.cics.text import cemt_request as cemt_request
+    from tdqsim.cics.text import csdup as csdup
     from tdqsim.cics.text import exec_text as exec_text
     from tdqsim.cli import local_system as local_system
     from tdqsim.cli import place as place
     from tdqsim.cli import region_check as region_check
     from tdqsim.cli import run_page as run_page
+    from tdqsim.core import clock as clock
     from tdqsim.core.store import check as check
     from tdqsim.definitions import bms as bms
     from tdqsim.definitions import group as group
@@ -56,9 +60,9 @@ _MODULES: Final = (
     "rich.console", "rich.markdown", "rich.progress",
     "tdqsim.cics", "tdqsim.facts", "tdqsim.ibmi", "tdqsim.layouts",
     "tdqsim.cics.look.explain", "tdqsim.cics.look.explain_requests", "tdqsim.cics.internals", "tdqsim.cics.model.dump",
-    "tdqsim.cics.region_arguments",
+    "tdqsim.cics.region_arguments", "tdqsim.cics.region_core", "tdqsim.cics.spi.csd", "tdqsim.core.clock",
     "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
-    "tdqsim.cics.text.exec_text",
+    "tdqsim.cics.text.csdup", "tdqsim.cics.text.exec_text",
     "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check",
     "tdqsim.cli.run_page",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.crtdtaq import export_cl
     from tdqsim.definitions.csdexport import export_csd
     from tdqsim.definitions.csdlist import parse_csd_listing
-    from tdqsim.definitions.csdup import parse_csd
+    from tdqsim.definitions.csdup import CsdCommand, parse_csd, read_csd_commands
     from tdqsim.definitions.dctexport import export_dct
     from tdqsim.definitions.define import (
         define_connection,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.dump import dump_definitions
     from tdqsim.definitions.file import File
     from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions, read_text
-    from tdqsim.definitions.imports import Imported, ImportReport
+    from tdqsim.definitions.imports import Imported, ImportReport, Operand, expand
     from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.modelfile import read_model, read_plain, read_private
     from tdqsim.definitions.other import OtherResource
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REGION_FILE_NAME",
     "Connection",
+    "CsdCommand",
     "DdCard",
     "Definitions",
     "Dfhintra",
@@ -73,6 +74,7 @@ __all__ = [
     "MapNode",
     "Mapset",
     "Note",
+    "Operand",
     "OtherResource",
     "PolicyFile",
     "ProgramDefinition",
@@ -97,6 +99,7 @@ __all__ = [
     "define_tsmodel",
     "described_schema",
     "dump_definitions",
+    "expand",
     "export_cl",
     "export_csd",
     "export_dct",
@@ -114,6 +117,7 @@ __all__ = [
     "parse_definitions",
     "pipeline_json_schema",
     "plain_value",
+    "read_csd_commands",
     "read_model",
     "read_plain",
     "read_private",
@@ -135,7 +139,7 @@ __getattr__, __dir__ = lazy_names(
         ".crtdtaq": ("export_cl",),
         ".csdexport": ("export_csd",),
         ".csdlist": ("parse_csd_listing",),
-        ".csdup": ("parse_csd",),
+        ".csdup": ("CsdCommand", "parse_csd", "read_csd_commands"),
         ".dctexport": ("export_dct",),
         ".define": (
             "define_connection",
@@ -166,6 +170,8 @@ __getattr__, __dir__ = lazy_names(
         ".imports": (
             "ImportReport",
             "Imported",
+            "Operand",
+            "expand",
         ),
         ".other": ("OtherResource",),
         ".policyfile": (

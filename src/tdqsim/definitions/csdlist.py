@@ -15,7 +15,8 @@ from tdqsim.definitions.imports import Imported, Importer, Operand
 _DEFINE = re.compile(
     r"^[ \d+-]*+(?:USERDEFINE|DEFINE|DEFIN|DEFI|DEF)\s++[A-Za-z_]\w*+\s*+\(", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
-_IGNORED = re.compile(r"^(?:\*|.*\bPAGE +\d+\s*$).*", re.MULTILINE)  # comments and page headers
+_IGNORED = re.compile(r"^(?:\*|.*\bPAGE +\d+\s*$|[ 01+-]*DFH\d{4} ).*", re.MULTILINE)
+"""Comments, page headers, and messages of DFHCSDUP."""
 _PAIR = re.compile(r"(?<![\w-])(?P<name>[A-Za-z][\w-]*+)[ \t]*+\(|(?P<close>\))|(?P<open>\()", re.ASCII)
 _CARRIAGE = " \t\r\f01+-"
 

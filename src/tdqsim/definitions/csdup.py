@@ -1,4 +1,4 @@
-"""Import of DFHCSDUP commands: DEFINE statements in files, jobs and the output of EXTRACT.
+"""DFHCSDUP commands in files, jobs and the output of EXTRACT: read, and their DEFINE statements imported.
 
 Only columns 1 to 71 of card images (lines of at most 80 characters) are read; longer lines are not card images and are
 read completely. A ``*`` in column 72 continues a value in column 1 of the next line; anything else there, and beyond it
@@ -11,11 +11,11 @@ it cannot belong to the command, is treated as an unknown verb.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from tdqsim.definitions.imports import Imported, Importer, Operand, is_attribute
+from tdqsim.definitions.imports import Imported, Importer, ImportReport, Operand, is_attribute
 from tdqsim.facts import table
 
 _CARD = 80
@@ -30,6 +30,8 @@ _WORD = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _STRANGE = re.compile(r"[^A-Za-z_]++")
 _QUOTED = re.compile(r"\s*'((?:[^']|'')*+)'\s*\)", re.ASCII)
 _SPACES = re.compile(r"\s*+")
+_DEFINING = ("DEFINE", "USERDEFINE", "ALTER")
+"""The commands whose operands are attributes of a resource."""
 
 
 class _Line(NamedTuple):
@@ -38,13 +40,68 @@ class _Line(NamedTuple):
     continued: bool  # a value goes on in column 1 of the next line, without a blank
 
 
+class CsdCommand(NamedTuple):
+    """One command of DFHCSDUP.
+
+    Attributes:
+        verb: the command, such as ``DEFINE``; empty if it begins with a word that is no command.
+        operands: its operands in order, as written; if there is no verb, the first is that word.
+        line: the line where it begins.
+        reports: what of it is not understood.
+    """
+
+    verb: str
+    operands: tuple[Operand, ...]
+    line: int
+    reports: tuple[ImportReport, ...] = ()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Its keywords without a value, in upper case."""
+        return frozenset(operand.name.upper() for operand in self.operands if operand.value is None)
+
+    def attributes(self, kind: str, others: frozenset[str]) -> tuple[dict[str, str], dict[str, int], Importer]:
+        """The attributes of a resource among the operands: full names in lower case with their values, and their lines.
+
+        Args:
+            kind: the resource type.
+            others: the operands, in upper case, that are not attributes.
+        """
+        importer = Importer("<csd>")
+        given = [operand for operand in self.operands[1:] if operand.name.upper() not in others]
+        values, lines = importer.attributes(kind, f"{kind}({self.operands[0].value})", given)
+        return values, lines, importer
+
+
 def parse_csd(text: str, *, file: str = "<csd>") -> Imported:
     """Import the definitions in DFHCSDUP commands; everything that is not used is reported."""
     importer = Importer(file)
-    lines = list(_command_lines(text, importer))
-    for segment in _segments(lines):
-        _Segment(segment, importer).read()
+    importing = _Importing(importer)
+    for segment in _segments(list(_command_lines(text, importer))):
+        _Segment(segment, importer, importing.command).read()
     return importer.result()
+
+
+def read_csd_commands(text: str, *, file: str = "<csd>") -> Iterator[CsdCommand]:
+    """The commands in a text, one after another, as DFHCSDUP reads them."""
+    importer = Importer(file)
+    found: list[CsdCommand] = []
+
+    def keep(verb: str, operands: list[Operand], line: int) -> None:
+        if verb or operands or importer.reports:
+            found.append(CsdCommand(verb, tuple(operands), line, tuple(importer.reports)))
+            importer.reports.clear()
+
+    for segment in _segments(list(_command_lines(text, importer))):
+        _Segment(segment, importer, keep).read()
+        yield from found
+        found.clear()
+    if importer.reports:
+        yield CsdCommand("", (), importer.reports[0].line, tuple(importer.reports))
+
+
+_Act = Callable[[str, list[Operand], int], None]
+"""Called with each command: its verb or an empty text, its operands, and its line."""
 
 
 def _command_lines(text: str, importer: Importer) -> Iterator[_Line]:
@@ -130,9 +187,9 @@ def _words_of() -> Mapping[str, frozenset[str]]:
 
 
 def _verb(word: str) -> str | None:
-    """The command for a verb, or None; DEF and longer abbreviations, and USERDEFINE, are DEFINE."""
+    """The command for a verb, or None; DEF and longer abbreviations are DEFINE."""
     upper = word.upper()
-    if (len(upper) >= 3 and "DEFINE".startswith(upper)) or upper == "USERDEFINE":
+    if len(upper) >= 3 and "DEFINE".startswith(upper):
         return "DEFINE"
     return upper if upper in _verbs() else None
 
@@ -140,8 +197,8 @@ def _verb(word: str) -> str | None:
 class _Segment:
     """One or more commands as one text, with the line numbers."""
 
-    def __init__(self, lines: list[_Line], importer: Importer) -> None:
-        self.importer = importer
+    def __init__(self, lines: list[_Line], importer: Importer, act: _Act) -> None:
+        self.importer, self.command = importer, act
         self.text = "\n".join(line.text for line in lines)
         self.lines = lines
         self.starts = []
@@ -165,7 +222,8 @@ class _Segment:
         operands: list[Operand] = []
         for operand in self.operands():
             next_verb = _verb(operand.name) if operand.value is None else None
-            if next_verb:
+            is_keyword = not operand.leads and next_verb in _words_of().get(verb, ())  # DELETE ... REMOVE
+            if next_verb and not is_keyword:
                 self.command(verb, operands, first_line)
                 verb, operands, first_line = next_verb, [], operand.line
             elif operand.value is None and operand.leads and not self.belongs(verb, operands, operand):
@@ -177,7 +235,7 @@ class _Segment:
 
     def belongs(self, verb: str, operands: list[Operand], word: Operand) -> bool:
         """Whether a word that begins a line can be part of the command; otherwise it must be a verb."""
-        if verb == "DEFINE":
+        if verb in _DEFINING:
             kind = self.importer.resource_type(operands[0].name) if operands else None
             return kind is not None and is_attribute(kind, word.name)
         return word.name.upper() in _words_of().get(verb, ())
@@ -247,6 +305,13 @@ class _Segment:
             result += part if self.lines[index + offset].continued else f" {part.strip()}"
         return result
 
+
+class _Importing:
+    """The import of commands, one after another."""
+
+    def __init__(self, importer: Importer) -> None:
+        self.importer = importer
+
     def command(self, verb: str, operands: list[Operand], line: int) -> None:
         """Process one command, or report that it is not used."""
         if not verb:
@@ -254,7 +319,7 @@ class _Segment:
                 hint = self.importer.hint(operands[0].name, _verbs())
                 self.importer.skipped(line, operands[0].name, f"is not a command of DFHCSDUP{hint}")
             return
-        if verb != "DEFINE":
+        if verb not in ("DEFINE", "USERDEFINE"):
             self.importer.skipped(line, verb, "only DEFINE commands are imported", fault=False)
             return
         if not operands or operands[0].value is None:

@@ -208,19 +208,31 @@ class Importer:
         if not group:
             self.skipped(line, title, "has no group")
             return None
-        lines: dict[str, int] = {}
-        values: dict[str, Any] = {"name": name}
-        for operand in operands:
-            self._take(kind, title, operand, values, lines)
-        for attribute in values.keys() - {"description"}:
-            value = self._national(title, lines.get(attribute, line), values[attribute])
-            values[attribute] = _folded(kind, attribute, value)
+        values, lines = self.attributes(kind, title, operands)
+        values = {"name": _folded(kind, "name", self._national(title, line, name)), **values}
         group = _folded(kind, "group", self._national(title, line, group))
         resource = self._built(kind, title, group, values, {"": line, **lines})
         if resource is not None:
             self._note_placeholders(title, {"group": group, **values}, lines, line)
             self._keep(kind, resource, line)
         return resource
+
+    def attributes(self, kind: str, title: str, operands: Iterable[Operand]) -> tuple[dict[str, Any], dict[str, int]]:
+        """The attributes of a resource among operands: full names in lower case with their values, and their lines.
+
+        Args:
+            kind: the resource type, not abbreviated.
+            title: the resource, for reports about operands that cannot be used.
+            operands: full names or abbreviations, in any case.
+        """
+        lines: dict[str, int] = {}
+        values: dict[str, Any] = {}
+        for operand in operands:
+            self._take(kind, title, operand, values, lines)
+        for attribute in values.keys() - {"description"}:
+            value = self._national(title, lines[attribute], values[attribute])
+            values[attribute] = _folded(kind, attribute, value)
+        return values, lines
 
     def _take(self, kind: str, title: str, operand: Operand, values: dict[str, Any], lines: dict[str, int]) -> None:
         subject = f"{title} {operand.name}"

@@ -93,6 +93,12 @@ def _check_release(value: str) -> str:
     return value
 
 
+def _check_lists(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(value) > LIMITS["grplist_maximum"]:
+        raise refuse(f"must be at most {LIMITS['grplist_maximum']} lists")
+    return value
+
+
 def _check_gdg_base(value: str) -> str:
     if "(" in value:
         raise refuse("must be the name of a generation group, without parentheses")
@@ -285,6 +291,7 @@ class RegionFile(Strict):
         applid: APPLID, 1 to 8 characters.
         sysid: SYSIDNT, 1 to 4 characters.
         definitions: definition files, in the order in which their groups are installed.
+        grplist: the lists of the region's CSD whose groups a cold or initial start installs after the definition files.
         handlers: Python modules to import. ``tdq``, the fixtures and the server search the region directory first;
             ``Region.from_directory`` uses Python's path.
         datasets: the data set directory, absolute once loaded; empty for none.
@@ -321,6 +328,7 @@ class RegionFile(Strict):
     applid: Annotated[str, Name(8)] = REGION_DEFAULTS["applid"]
     sysid: Annotated[str, Name(4)] = REGION_DEFAULTS["sysid"]
     definitions: tuple[Annotated[str, _PATH], ...] = ()
+    grplist: Annotated[tuple[Annotated[str, Name(LIMITS["group_name_length"])], ...], AfterValidator(_check_lists)] = ()
     handlers: tuple[Annotated[str, Text(200), AfterValidator(_check_module)], ...] = ()
     datasets: Annotated[str, _PATH] = ""
     gdg: Mapping[_GdgBase, Annotated[int, Number(1, _SIZES["gdg_limit_maximum"])]] = Field(default_factory=dict)

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -29,13 +31,15 @@ from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.region_arguments import as_definitions, supplied
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, UsageError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.unit import Meta
+    from tdqsim.core.clock import Clock
+    from tdqsim.core.store import Store
 
 Agent = Literal["CSDAPI", "CSDBATCH", "DREPAPI"]
 """The change agents of a CSD: CEDA and EXEC CICS CSD, DFHCSDUP, and CICSPlex SM."""
@@ -63,6 +67,62 @@ class InstallIncomplete(Condition):
     refused: tuple[InstallRefused, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CsdHome:
+    """What a CSD needs around it: the store, and of the region what it asks.
+
+    Attributes:
+        store: the store with its records.
+        commit: makes changes of the store's meta data, all or none.
+        now: the local time.
+        release: the release that changes definitions, CHANGEAGREL.
+        default_user: the user of commands without another one.
+        region: the region, for INSTALL and security; None for a store without a running region.
+        check: refuses a call from another thread, and one after the end; called with the name of the call.
+    """
+
+    store: Store
+    commit: Callable[[Meta], None]
+    now: Callable[[], datetime]
+    release: str
+    default_user: str
+    region: RegionData | None = None
+    check: Callable[[str], None] = lambda _what: None
+
+    def user_for(self, user: str) -> str:
+        """A user, or the default user; UsageError if the security policy does not know the user."""
+        return user or self.default_user if self.region is None else self.region.task_manager.user_for(user)
+
+
+def csd_of(region: RegionData, check: Callable[[str], None]) -> Csd:
+    """The CSD of a region; ``check`` refuses a call that is not possible now."""
+    return Csd(
+        CsdHome(
+            region.store, lambda meta: region.committer.commit(meta=meta),
+            lambda: local_time(abstime(region.clock.time_ns(), region.zone)),
+            region.options.release, region.options.default_user, region, check,
+        )
+    )  # fmt: skip
+
+
+def csd_in(store: Store, clock: Clock, zone: tzinfo, *, release: str, default_user: str) -> Csd:
+    """The CSD in a store without a region, as DFHCSDUP uses it before the region's first start.
+
+    Args:
+        store: an open store, which the caller closes.
+        clock: the clock of the signatures.
+        zone: the time zone of the region.
+        release: the release of the region.
+        default_user: the user of commands without another one.
+    """
+    return Csd(
+        CsdHome(
+            store, lambda meta: store.durable.commit(meta=meta), lambda: local_time(abstime(clock.time_ns(), zone)),
+            release, default_user,
+        )
+    )  # fmt: skip
+
+
 class Csd:
     """The CSD of a region, ``region.csd``; each method is a command of EXEC CICS CSD, CEDA and DFHCSDUP.
 
@@ -79,12 +139,12 @@ class Csd:
         handlers: whether a TRANSACTION may name a Python function by ``handler``.
     """
 
-    __slots__ = ("_check", "_core", "_owner", "agent", "handlers", "user")
+    __slots__ = ("_home", "_owner", "agent", "handlers", "user")
 
-    def __init__(self, core: RegionData, check: Callable[[str], None]) -> None:
-        self._core, self._check = core, check
+    def __init__(self, home: CsdHome) -> None:
+        self._home = home
         self._owner = True
-        self.user: str = core.options.default_user
+        self.user = home.default_user
         self.agent: Agent = "CSDAPI"
         self.handlers = True
 
@@ -99,9 +159,9 @@ class Csd:
         Raises:
             UsageError: the security policy does not know the user.
         """
-        self._check("csd")
-        view = Csd(self._core, self._check)
-        view.user = self._core.task_manager.user_for(user)
+        self._home.check("csd")
+        view = Csd(self._home)
+        view.user = self._home.user_for(user)
         view.agent, view.handlers, view._owner = agent, handlers, False
         return view
 
@@ -133,7 +193,7 @@ class Csd:
         """
         self._allow("INQUIRE", Access.READ)
         kind = kind.upper()
-        names, groups = _generic(name), _generic(group)
+        names, groups = generic_name(name), generic_name(group)
         start = re.split(r"[*+]", group, maxsplit=1)[0].encode()
         begin = _DEFINITIONS + (start if len(start) < len(group) else start + b"/")
         for key, value in self._metas(begin):
@@ -421,7 +481,6 @@ class Csd:
             InstallIncomplete: some were not installed (INCOMPLETE), or the single one was not (INVREQ).
             Condition: NOTFND; NOTAUTH; INVREQ: a name is wrong, or a CONNECTION is to be installed without its group.
         """
-        self._check("install")
         self._allow("INSTALL", Access.UPDATE)
         chosen: tuple[defs.Resource, ...]
         if kind:
@@ -434,6 +493,12 @@ class Csd:
         else:
             chosen = tuple(self._to_install(group, grplist))
         return self._installed(chosen, single=bool(kind), what=f"{kind}({name})" if kind else group or grplist)
+
+    def of_lists(self, grplist: Iterable[str]) -> list[defs.Resource]:
+        """The definitions of lists, in order, as a cold start installs them."""
+        lists = self.lists()
+        groups = [group for name in grplist for group in lists.get(name, ())]
+        return [resource for group in dict.fromkeys(groups) for resource in self.definitions(group=group)]
 
     def _to_install(self, group: str, grplist: str) -> Iterator[defs.Resource]:
         groups: tuple[str, ...] = (group,)
@@ -461,7 +526,10 @@ class Csd:
                 why = f"the definition of group {each.group} is not used: group {other.group} comes first"
                 refused.append(InstallRefused(each.resource_name, why, kind=each.kind))
         definitions = as_definitions(first.values())
-        install(self._core, definitions, way="csd", user=self.user, refused=refused)
+        region = self._home.region
+        if region is None:
+            raise UsageError("INSTALL needs a region; the next cold start installs the lists of GRPLIST")
+        install(region, definitions, way="csd", user=self.user, refused=refused)
         if refused:
             cause = "install failed" if single else "partly installed"
             condition = refusal("CSD", cause, "; ".join(map(str, refused[:10])))
@@ -476,11 +544,13 @@ class Csd:
 
     def _allow(self, verb: str, level: Access) -> None:
         """Refuse a call from another thread or after the end, and a user who may not use the command."""
-        self._check("csd")
-        policy = self._core.security
-        if self._owner or policy is None or policy.permits(self.user, XCMD, "CSD", level):
+        self._home.check("csd")
+        region = self._home.region
+        if self._owner or region is None or region.security is None:
             return
-        report_violation(self._core, self.user, "", XCMD, "CSD")
+        if region.security.permits(self.user, XCMD, "CSD", level):
+            return
+        report_violation(region, self.user, "", XCMD, "CSD")
         words = f"user {self.user} has no {level.name} access to CSD in class {XCMD}"
         raise Condition(Resp.NOTAUTH, 100, words, command=f"CSD {verb}")
 
@@ -510,7 +580,7 @@ class Csd:
         """Check that this user may change a group or list."""
         self._allow(verb, Access.UPDATE)
         self._name(verb, of, name)
-        if self._core.readonly:
+        if self._home.store.readonly:
             raise self._refused("cannot be changed", "the region is read-only", verb, name)
         if name.startswith(_IBM):
             why = f"{name} is IBM's; copy its definitions to a {of} of your own"
@@ -569,19 +639,18 @@ class Csd:
 
     def _check_handler(self, title: str, handler: object) -> None:
         if handler and not self.handlers:
-            why = "names Python code, which this user may not do; the owner of the region allows it"
+            why = "names Python code, which a client may not do; its owner may"
             raise DefinitionError([Problem("<csd>", 0, title, "handler", str(handler), why)])
 
     def _signed(self, old: defs.Resource | None = None) -> dict[str, Any]:
         """The signature of a definition that is changed now: of a new one, or of one that was there."""
-        region = self._core
-        now = local_time(abstime(region.clock.time_ns(), region.zone))
+        now = self._home.now().replace(microsecond=0)  # as a listing shows it
         return {
             "definetime": now if old is None else old.definetime,
             "changetime": now,
             "changeusrid": self.user,
             "changeagent": self.agent,
-            "changeagrel": region.options.release,
+            "changeagrel": self._home.release,
         }
 
     def _made(self, kind: str, group: str, values: dict[str, Any], signature: dict[str, Any]) -> defs.Resource:
@@ -598,10 +667,10 @@ class Csd:
     # -- the store ------------------------------------------------------------------------------------------------
 
     def _meta(self, key: bytes) -> bytes | None:
-        return self._core.store.durable.get_meta(key)
+        return self._home.store.durable.get_meta(key)
 
     def _metas(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return self._core.store.durable.metas(prefix)
+        return self._home.store.durable.metas(prefix)
 
     def _some(self, group: str, most: int) -> Iterator[tuple[bytes, bytes]]:
         """The first definitions of a group."""
@@ -609,14 +678,14 @@ class Csd:
         return (pair for pair, _ in zip(found, range(most), strict=False))
 
     def _read(self, key: bytes, value: bytes) -> defs.Resource:
-        store = self._core.store.path
+        store = self._home.store.path
         record = read_entry(store, key, value)
         resource = resource_of(store, key, record)
         idle = record.get("without_effect")
         return resource.model_copy(update={"without_effect": idle}) if idle else resource
 
     def _groups_in(self, key: bytes, value: bytes) -> tuple[str, ...]:
-        return tuple(read_entry(self._core.store.path, key, value)["groups"])
+        return tuple(read_entry(self._home.store.path, key, value)["groups"])
 
     def _commit(self, changes: Meta) -> None:
         """Write it to the store at once.
@@ -625,7 +694,7 @@ class Csd:
             StoreError: the store refused it; nothing has changed.
         """
         if changes:
-            self._core.committer.commit(meta=changes)
+            self._home.commit(changes)
 
 
 def _prefix(group: str) -> bytes:
@@ -665,5 +734,6 @@ def _list(groups: Iterable[str]) -> bytes | None:
     return as_json({"groups": names}) if names else None
 
 
-def _generic(name: str) -> re.Pattern[str]:
+def generic_name(name: str) -> re.Pattern[str]:
+    """The pattern of a generic name: ``*`` stands for any characters, ``+`` for one."""
     return re.compile("".join({"*": ".*", "+": "."}.get(each, re.escape(each)) for each in name))

@@ -1,0 +1,71 @@
+"""``tdq csd``: DFHCSDUP commands on the CSD that a region keeps in its store.
+
+Before the region's first start the commands work on the store alone, and that start is an initial one, which installs
+the lists of GRPLIST. Later they work on the region: INSTALL changes what its next start finds.
+
+The exit code is made of the return code of DFHCSDUP, which the last line of the listing has: 0 and 4 give 0, 8 gives 1,
+12 gives 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tdqsim.cli import on_demand
+from tdqsim.cli.define import source_text
+from tdqsim.cli.errors import Exit, InputError
+from tdqsim.cli.output import emit
+from tdqsim.cli.place import Place, at_place, using
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Csd
+
+app = typer.Typer(rich_markup_mode=None)
+
+_EXITS: Final = {0: Exit.OK, 4: Exit.OK, 8: Exit.CONDITION, 12: Exit.INPUT}
+
+
+@app.command("csd")
+@at_place(changes=True)
+def csd(
+    place: Place,
+    source: Annotated[
+        Path, typer.Argument(metavar="[FILE]", help="The commands, or a job with them; - is the standard input.")
+    ] = Path("-"),
+    user: Annotated[str, typer.Option(help="The user of the job: CHANGEUSRID; default: the default user.")] = "",
+    encoding: Annotated[str, typer.Option(help="The encoding of FILE, such as cp037.")] = "utf-8",
+) -> None:
+    """DFHCSDUP: DEFINE, ALTER, ADD, COPY, DELETE, LIST, EXTRACT on the CSD in the store; INSTALL too.
+
+    The exit code is 0 for the return codes 0 and 4, 1 for 8 (refused), 2 for 12 (not understood).
+    """
+    text = source_text(source, encoding)
+    with _csd(place) as found:
+        job = on_demand.csdup.Dfhcsdup(found.by(user, agent="CSDBATCH"), str(place.store))
+        for line in job.run(text, file="stdin" if str(source) == "-" else str(source)):
+            emit(line)
+    if _EXITS[job.return_code]:
+        raise typer.Exit(_EXITS[job.return_code])
+
+
+@contextmanager
+def _csd(place: Place) -> Iterator[Csd]:
+    """The CSD of the region, or of a store in which no region was started."""
+    with place.served() as served:
+        if served is not None:
+            raise InputError("a server has the region: define and install by its CMCI, or stop it for this command")
+    file = place.region_file()
+    with on_demand.region_core.unstarted_store(place.require_store()) as store:
+        if store is not None:
+            clock = on_demand.clock.Clock()
+            yield on_demand.csd.csd_in(store, clock, file.zone, release=file.release, default_user=file.default_user)
+            return
+    with using(place) as region:
+        if not isinstance(region, on_demand.cics.Region):
+            raise InputError("a server has the region: define and install by its CMCI, or stop it for this command")
+        yield region.csd
