@@ -217,6 +217,34 @@ def test_function_breakpoints_are_paragraphs_programs_and_commands(place):
     assert verified == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("GO TO AGAIN.", "no command for 100 ms of processor time"),
+        ("EXEC CICS ASKTIME END-EXEC", "its commands have not suspended the task for 100 ms of processor time"),
+    ],
+)
+def test_a_loop_stops_at_its_aica_with_the_place_and_the_storage(place, statement, reason):
+    (place.folder / "LOOPS.cbl").write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. LOOPS.\n       DATA DIVISION.\n"
+        "       WORKING-STORAGE SECTION.\n       77 N PIC 9 VALUE 7.\n       PROCEDURE DIVISION.\n"
+        f"           MOVE 8 TO N.\n       AGAIN.\n           {statement}\n           GO TO AGAIN.\n"
+    )
+    place.programs.settings.runaway_ms = 100
+    client = place.client
+    client.attach(abends={"filters": ["abend"]})
+    done = place.start("LOOPS")
+    assert client.stopped() == ("exception", [("LOOPS AGAIN", 9)])
+    assert client.request("exceptionInfo", threadId=client.thread) == {
+        "exceptionId": "AICA",
+        "description": f"abend AICA: CobolFailure: {place.folder / 'LOOPS.cbl'}:9: {reason}",
+        "breakMode": "always",
+    }
+    assert client.evaluate("N") == "8"
+    client.request("continue", threadId=client.thread)
+    assert done.exception(60).code == "AICA"
+
+
 def test_breakpoints_on_abends_stop_where_the_storage_still_is(place):
     client = place.client
     client.attach(abends={"filters": ["abend"], "filterOptions": [{"filterId": "handled", "condition": "X, AEY?"}]})

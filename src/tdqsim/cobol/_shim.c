@@ -300,17 +300,23 @@ static long used_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether a program has used up its processor time since its last command. A task that has used it up with commands
- * is only noted, because Python knows whether one of them has suspended it; its next command asks. */
-static int ran_away(void) {
+/* Note whether the task has used up its processor time; only Python knows whether a command has suspended it meanwhile,
+ * so its next command asks. Returns the processor time. */
+static long noted_ms(void) {
     long now = used_ms();
-    no_command = 0;
     if (switches_then != switches) {
         switches_then = switches;
         used_since = now;
         overdrawn = 0;
     } else if (now - used_since >= runaway_ms)
         overdrawn = 1;
+    return now;
+}
+
+/* Whether a program has used up its processor time since its last command. */
+static int ran_away(void) {
+    long now = noted_ms();
+    no_command = 0;
     if (ticked_at != commands) {
         ticked_at = commands;
         used_then = now;
@@ -340,8 +346,7 @@ static void overdue(int number, siginfo_t *info, void *context) {
     if (!running || current == NULL) {
         if (why == RUNAWAY) {
             unheard = 1;
-            if (switches_then == switches && used_ms() - used_since >= runaway_ms)
-                overdrawn = 1;
+            noted_ms();
         }
         return;
     }

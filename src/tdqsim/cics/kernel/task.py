@@ -419,5 +419,5 @@ def _say_abend(task: TaskData, abend: Abend, place: str) -> None:
         region.log.warning("abend", **values)
         return
     lines = own_lines(cause)
-    at = f" at {place}" if place and not lines else ""
+    at = f" at {place}" if place and not lines and f"{place}:" not in str(abend) else ""
     region.notices.say("abend", what=f"{abend}{at}", traceback=lines, **values)
