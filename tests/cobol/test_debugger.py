@@ -162,12 +162,21 @@ def test_breakpoints_on_lines_stop_and_show_storage_that_can_be_changed(place):
     assert client.evaluate("shown", format={"hex": True}) == "X'4F274E45414C0000125D'"
     client.request("setExpression", expression="LINE-TEXT (2, 1)", value="X'0001'", frameId=client.frames[0]["id"])
     assert client.evaluate("LINE-TEXT (2, 1)") == "X'0001'"
+    assert client.evaluate("LINE-TEXT (WS-COUNT - 1, 1)(2:1)") == "X'01'"
+    client.request("setExpression", expression="NAME(1:2)", value="'XY'", frameId=client.frames[0]["id"])
+    assert client.evaluate("NAME (WS-COUNT - 2 : WS-COUNT + 1)") == "'XYNE'"
+    assert client.request("evaluate", expression="NAME(2:)", frameId=client.frames[0]["id"]) == {
+        "result": "'YNEAL'", "name": "05 NAME", "type": "05 PIC X(5)", "variablesReference": 0,
+        "evaluateName": "NAME OF CUSTOMER (2:5)",
+    }  # fmt: skip
     client.request("setVariable", variablesReference=group, name="05 AMOUNT", value="12.5")
     assert client.evaluate("AMOUNT OF CUSTOMER") == "12.50"
     with pytest.raises(Refused, match="does not fit"):
         client.request("setVariable", variablesReference=group, name="05 AMOUNT", value="123456")
     with pytest.raises(Refused, match="no item NOWHERE"):
         client.evaluate("NOWHERE")
+    with pytest.raises(Refused, match="NAME has 6 bytes"):
+        client.evaluate("NAME(5:3)")
 
     eib = client.variables("EIB")
     assert eib["02 EIBRESP"]["value"] == "0"

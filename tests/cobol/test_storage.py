@@ -62,6 +62,9 @@ def test_items_are_read_by_name(waiting):
     assert storage["SHOWN"] == "ACME"
     assert storage["LINE-TEXT OF CUSTOMER (2, 1)"] == "seco"
     assert storage["TAIL"] == "zz"
+    assert storage["LINE-TEXT (WS-COUNT - 39, 1)(2:2)"] == "ec"
+    assert storage["NAME OF CUSTOMER(2 : )"] == "ILLER  "
+    assert storage["WS-PACKED (1:2)"] == "\x00\x01"
     assert storage["SUPPLIER"] == b"ACME"
     assert "NOWHERE" not in storage
 
@@ -71,6 +74,9 @@ def test_items_are_set_by_name(waiting, workshop):
     storage["WS-COUNT"] = 1234
     storage["WS-SMALL"] = "-99.01"
     storage["LINE-NO (3)"] = 7
+    storage["NAME OF CUSTOMER"] = "SCHULZ"
+    storage["NAME OF CUSTOMER (3:2)"] = "X"
+    assert storage["NAME OF CUSTOMER"] == "SCX LZ  "
     storage["NAME OF CUSTOMER"] = "SCHULZ"
     assert storage["WS-SMALL"] == Decimal("-99.01")
     assert storage["LINE-NO (3)"] == 7
@@ -93,7 +99,17 @@ def test_a_program_goes_on_with_what_was_set(workshop, waiting):
         ("NAME", "NAME OF CUSTOMER, NAME OF SUPPLIER"),
         ("LINE-TEXT (1)", "takes 2 subscripts, not 1"),
         ("LINE-NO (4)", "allowed are 1 to 3"),
-        ("LINE-NO (²)", "allowed are 1 to 3"),
+        ("LINE-NO (WS-COUNT)", "subscript 41 of LINE-NO; allowed are 1 to 3"),
+        ("LINE-NO (²)", "² is neither a whole number nor an item that contains one"),
+        ("LINE-NO (WS-PACKED)", "WS-PACKED is neither a whole number nor an item that contains one"),
+        ("LINE-NO (NOWHERE)", "has no item NOWHERE"),
+        ("LINE-NO (1 + 1", "is not a name of an item"),
+        ("TAIL (0:1)", "TAIL has 2 bytes"),
+        ("TAIL (2:2)", "TAIL has 2 bytes"),
+        ("TAIL (3:)", "TAIL has 2 bytes"),
+        ("TAIL (1:0)", "TAIL has 2 bytes"),
+        ("TAIL (X:1)", "has no item X"),
+        (f"TAIL ({'9' * 5000}:1)", "neither a whole number nor"),
         ("(", "is not a name of an item"),
     ],
 )

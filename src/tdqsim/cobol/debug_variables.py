@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from tdqsim.cobol.program_storage import ProgramStorage, decoded, encoded
+from tdqsim.cobol.program_storage import MEMORY, ProgramStorage, decoded, encoded, part_of, stored
 from tdqsim.cobol.symbols import Item
 from tdqsim.errors import TdqError, UsageError
 
 EIB: Final = "DFHEIBLK"
-_MEMORY: Final = "/proc/self/mem"
 _SHOWN: Final = 200
 """The number of bytes of an item that its value shows."""
 _HEX: Final = re.compile(r"X'((?:[0-9A-F]{2})*)'", re.IGNORECASE)
@@ -36,16 +35,19 @@ class StorageItem:
         storage: the program.
         at: the number of the item among those of the program.
         subscripts: one for each table that contains it; one fewer than its dimensions for a whole table.
+        part: for a part of an item, its first byte, from 1, and its length; else None.
     """
 
     storage: ProgramStorage
     at: int
     subscripts: tuple[int, ...] = ()
+    part: tuple[int, int] | None = None
 
     @property
     def item(self) -> Item:
         """Its item."""
-        return self.storage.items[self.at]
+        item = self.storage.items[self.at]
+        return item if self.part is None else part_of(item, *self.part)
 
     @property
     def is_table(self) -> bool:
@@ -66,7 +68,8 @@ class StorageItem:
         if item.name == "FILLER" or self.is_table:
             return ""
         names = " OF ".join(name for name in (item.name, *item.above) if name != "FILLER")
-        return f"{names} ({', '.join(map(str, self.subscripts))})" if self.subscripts else names
+        names += f" ({', '.join(map(str, self.subscripts))})" if self.subscripts else ""
+        return names if self.part is None else f"{names} ({self.part[0]}:{self.part[1]})"
 
     @property
     def picture(self) -> str:
@@ -114,7 +117,7 @@ class StorageItem:
     def data(self, most: int | None = None) -> bytes | None:
         """Its bytes, or the first ``most`` of them; None when it has no storage."""
         size = self.size if most is None else min(self.size, most)
-        return _read(self.address, size)
+        return stored(self.address, size)
 
     @property
     def value(self) -> str:
@@ -185,23 +188,13 @@ def roots(storage: ProgramStorage, section: str = "") -> list[StorageItem]:
 
 
 def named(storage: ProgramStorage, name: str) -> StorageItem:
-    """The item that a program would refer to by a name such as ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
+    """The item that a program would refer to by a name such as ``NAME OF CUSTOMER`` or ``LINE-TEXT (2) (1:3)``.
 
     Raises:
-        TdqError: there is no such item, or it has no storage.
+        TdqError: see :meth:`~tdqsim.cobol.program_storage.ProgramStorage.refer`.
     """
-    bare, _, rest = name.partition("(")
-    try:
-        item, _address = storage.find(name)
-    except TdqError:
-        if rest:
-            raise
-        table = [at for at, each in enumerate(storage.items) if each.name == bare.strip().upper() and each.dimensions]
-        if len(table) != 1 or len(storage.items[table[0]].dimensions) != 1:
-            raise
-        return StorageItem(storage, table[0])
-    numbers = tuple(int(part) for part in re.split(r"[\s,]+", rest.strip(" )")) if part)
-    return StorageItem(storage, storage.items.index(item), numbers)
+    _item, at, _start, subscripts, part = storage.refer(name, table=True)
+    return StorageItem(storage, at, subscripts, part)
 
 
 def shown_bytes(data: bytes, *, cut: bool = False) -> str:
@@ -243,25 +236,9 @@ def _fitted(item: Item, value: str) -> bytes:
         raise UsageError(f"{item.name}: {value!r} has characters that need more than a byte") from None
 
 
-def _read(address: int, size: int) -> bytes | None:
-    if not address or size <= 0:
-        return None
-    try:
-        memory = os.open(_MEMORY, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        data = os.pread(memory, size, address)
-    except (OSError, OverflowError):
-        return None
-    finally:
-        os.close(memory)
-    return data if len(data) == size else None
-
-
 def _write(address: int, data: bytes) -> bool:
     try:
-        memory = os.open(_MEMORY, os.O_RDWR)
+        memory = os.open(MEMORY, os.O_RDWR)
     except OSError:
         return False
     try:

@@ -1,4 +1,6 @@
-"""A program's items by name (``WS-COUNT``, ``NAME OF CUSTOMER``, ``LINE-TEXT (2)``), to be read and set.
+"""A program's items by name (``WS-COUNT``, ``NAME OF CUSTOMER``, ``LINE-TEXT (WS-I + 1)``), to be read and set.
+
+A part of an item, such as ``NAME (1:3)``, is text.
 
 =====================  ============================================================================
 text                   str of the item's length
@@ -14,18 +16,28 @@ DISPLAY digits in ASCII with the sign over the last one, COMP big-endian, COMP-5
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.hosting import close_names
 
-_REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
+MEMORY: Final = "/proc/self/mem"
+"""By this file storage is read where an address may be wrong: the kernel refuses, and the process goes on."""
+_REFERENCE: Final = re.compile(
+    r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^():]*)\))?\s*(?:\((?P<start>[^():]+):(?P<length>[^():]*)\))?\s*$"
+)
+_NUMBER: Final = re.compile(r"(?P<word>[A-Z0-9_-]+)(?:\s+(?P<sign>[+-])\s+(?P<by>\d{1,9}))?", re.IGNORECASE)
+"""A subscript or a position: a number or the name of an item, plus or minus a number."""
+_DIGITS: Final = 9
+"""The maximum number of digits of a subscript."""
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
 _REDEFINES: Final = re.compile(r"REDEFINES (\S+)")
 _REPEATED: Final = re.compile(r"(.)\((\d+)\)")
@@ -35,6 +47,24 @@ _OVERPUNCHED: Final = {
     **{char: (digit, 1) for digit, char in enumerate(_POSITIVE)},
     **{char: (digit, -1) for digit, char in enumerate(_NEGATIVE)},
 }
+
+
+class ItemReference(NamedTuple):
+    """What a name refers to.
+
+    Attributes:
+        item: the item; for a part of one, the part as an item.
+        at: the number of the item among those of the program.
+        start: the address of its 01 or 77.
+        subscripts: its subscripts.
+        part: the first byte, from 1, and the number of bytes of reference modification; None without it.
+    """
+
+    item: Item
+    at: int
+    start: int
+    subscripts: tuple[int, ...]
+    part: tuple[int, int] | None = None
 
 
 class ProgramStorage:
@@ -95,13 +125,28 @@ class ProgramStorage:
         """Its items in the order of the source."""
         return self._symbols.items
 
-    def find(self, name: str) -> tuple[Item, int]:
-        """An item and its address.
+    def refer(self, name: str, *, table: bool = False) -> ItemReference:
+        """What a name with its subscripts and reference modification refers to.
+
+        Args:
+            name: as a program writes it.
+            table: whether the name may stand for a whole table, without its last subscript.
 
         Raises:
-            TdqError: as for reading its value, but its contents are not looked at.
+            TdqError: there is no such item, the name fits several, it has no storage now, a subscript is missing or out
+                of range, or the part is not inside the item.
         """
-        return self._find(name)
+        item, match = self._named(name)
+        at = next(number for number, each in enumerate(self.items) if each is item)
+        subscripts = self._subscripts(item, match["subscripts"] or "", name, table=table)
+        address = self._address(item, name)
+        if match["start"] is None:
+            return ItemReference(item, at, address, subscripts)
+        start = self._position(match["start"], name)
+        length = self._position(match["length"], name) if match["length"].strip() else item.size + 1 - start
+        if not 1 <= start <= start + length - 1 <= item.size:
+            raise UsageError(f"{name}: {item.name} has {item.size} bytes")
+        return ItemReference(part_of(item, start, length), at, address, subscripts, (start, length))
 
     def start_of(self, item: Item) -> int:
         """The address of the 01 or 77 of an item; 0 if it has no storage now, or nothing in the program uses it."""
@@ -215,16 +260,45 @@ class ProgramStorage:
         return (item, *inside)
 
     def _find(self, name: str) -> tuple[Item, int]:
-        item, subscripts = self._named(name)
-        return item, self._address(item, name) + item.offset + _displacement(item, subscripts, name)
+        item, _at, start, subscripts, _part = self.refer(name)
+        steps = zip(subscripts, item.dimensions, strict=True)
+        return item, start + item.offset + sum((number - 1) * step for number, (_, step) in steps)
 
-    def _named(self, name: str) -> tuple[Item, str]:
-        """The item with a name, and the subscripts that follow the name."""
+    def _subscripts(self, item: Item, text: str, name: str, *, table: bool) -> tuple[int, ...]:
+        given = [each[0] for each in _NUMBER.finditer(text)]
+        if rest := _NUMBER.sub("", text).strip(" ,"):
+            raise UsageError(f"{name}: {rest[:40]} is neither a whole number nor an item that contains one")
+        wanted = len(item.dimensions)
+        if len(given) != wanted and not (table and len(given) == wanted - 1):
+            raise UsageError(f"{name}: {item.name} takes {wanted} subscripts, not {len(given)}")
+        numbers = tuple(self._position(each, name) for each in given)
+        for number, (count, _step) in zip(numbers, item.dimensions, strict=False):
+            if not 1 <= number <= count:
+                raise UsageError(f"{name}: subscript {number} of {item.name}; allowed are 1 to {count}")
+        return numbers
+
+    def _position(self, text: str, name: str) -> int:
+        """The value of a subscript, or of a position of reference modification."""
+        match = _NUMBER.fullmatch(text.strip())
+        value = None if match is None else self._value(match["word"])
+        if match is None or not isinstance(value, int):
+            raise UsageError(f"{name}: {text.strip()[:40]} is neither a whole number nor an item that contains one")
+        return value + int(f"{match['sign'] or '+'}{match['by'] or 0}")
+
+    def _value(self, word: str) -> Any:
+        if word.isdecimal():
+            return int(word) if len(word) <= _DIGITS else None
+        item, address = self._find(word)
+        data = stored(address, item.size)
+        return None if data is None else _decode(item, data, word)
+
+    def _named(self, name: str) -> tuple[Item, re.Match[str]]:
+        """The item with a name, and the parts of the name."""
         match = _REFERENCE.match(name)
         if match is None:
             raise UsageError(
-                f"{name!r} is not a name of an item; valid are, for example, WS-COUNT, NAME OF CUSTOMER and "
-                "LINE-TEXT (2)"
+                f"{name!r} is not a name of an item; valid are, for example, WS-COUNT, NAME OF CUSTOMER, "
+                "LINE-TEXT (2) and NAME (1:3)"
             )
         first, *groups = (part.upper() for part in _QUALIFIER.split(match["names"]))
         items = [item for item in self._symbols.items if item.name == first and _within(groups, item.above)]
@@ -235,7 +309,7 @@ class ProgramStorage:
         if len(items) > 1:
             ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
             raise UsageError(f"program {self.program}: {name} may be {ways}")
-        return items[0], match["subscripts"] or ""
+        return items[0], match
 
     def _address(self, item: Item, name: str) -> int:
         variable = self._variable(item.root)
@@ -297,21 +371,32 @@ def _within(groups: list[str], above: tuple[str, ...]) -> bool:
     return all(group in rest for group in groups)
 
 
-def _displacement(item: Item, subscripts: str, name: str) -> int:
-    given = [part for part in re.split(r"[\s,]+", subscripts.strip()) if part]
-    if len(given) != len(item.dimensions):
-        raise UsageError(f"{name}: {item.name} takes {len(item.dimensions)} subscripts, not {len(given)}")
-    displacement = 0
-    for text, (count, step) in zip(given, item.dimensions, strict=True):
-        if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= count:
-            raise UsageError(f"{name}: subscript {text} of {item.name}; allowed are 1 to {count}")
-        displacement += (int(text) - 1) * step
-    return displacement
+def part_of(item: Item, start: int, length: int) -> Item:
+    """A part of an item: text, from a byte (from 1) on."""
+    picture = f"X({length})"
+    return replace(item, kind="ALPHANUMERIC", picture=picture, size=length, offset=item.offset + start - 1)
 
 
 _PLAIN: Final = frozenset("S9VP()0123456789")
 _FLOATS: Final = {"COMP-1": struct.Struct("=f"), "COMP-2": struct.Struct("=d")}
 """The compiler uses the byte order of the machine."""
+
+
+def stored(address: int, size: int) -> bytes | None:
+    """The bytes at an address; None if that is not storage of this process."""
+    if not address or size <= 0:
+        return None
+    try:
+        memory = os.open(MEMORY, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        data = os.pread(memory, size, address)
+    except (OSError, OverflowError):
+        return None
+    finally:
+        os.close(memory)
+    return data if len(data) == size else None
 
 
 # -- values ----------------------------------------------------------------------------------------------------------

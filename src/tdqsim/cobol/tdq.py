@@ -179,6 +179,8 @@ def run(
     """Run a program as a task, and the tasks that it starts; then show the queues that have changed."""
     if not source.is_file():
         raise InputError(f"{source}: there is no such file")
+    if debug not in ("", "stdio") and not (debug.isascii() and debug.isdigit() and int(debug) <= _HIGHEST_PORT):
+        raise InputError(f"--debug {debug}: must be a port from 0 to {_HIGHEST_PORT}, or stdio")
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
     options = {"copybooks": copybooks or (), "on_statement": _print_step if trace else None}
@@ -230,8 +232,6 @@ def _debugged(where: str) -> Iterator[None]:
     if not where:
         yield
         return
-    if where != "stdio" and not (where.isascii() and where.isdigit() and int(where) <= _HIGHEST_PORT):
-        raise InputError(f"--debug {where}: must be a port from 0 to {_HIGHEST_PORT}, or stdio")
     with on_demand.debug_adapter.debugging(where) as server:
         if server.port:
             typer.echo(f"Waiting for a debugger on port {server.port} of 127.0.0.1.", err=True)
