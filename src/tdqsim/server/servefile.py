@@ -9,6 +9,7 @@
     faces: {http: 8470, control: yes, ibmi: 0}
     tls: generated
     users: users.yaml
+    cmci: {plex: PAYPLEX}
     alerts: {url: "https://ops.example/tdq", secret: alerts.key}
     links:
     - {name: PAYREGN, certificate: pay.pem, key: pay.key, authority: authority.pem,
@@ -29,6 +30,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tdqsim.definitions import read_model, read_plain
 from tdqsim.errors import UsageError
+from tdqsim.server.cmci.requests import is_name
 from tdqsim.server.errors import ServeError
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 from tdqsim.server.logs import LogFormat, LogLevel
@@ -91,6 +93,30 @@ class Faces(_Strict):
     ibmi: Annotated[bool | dict[_SERVICE, _PORT], BeforeValidator(_yes)] = False
     mapepire: _PORT | None = None
     debug: _PORT | None = None
+
+
+def _check_plex(value: str) -> str:
+    if not is_name(value):
+        raise ValueError("must be 1 to 8 of A-Z, 0-9, $, @ and #")
+    return value.upper()
+
+
+class Cmci(_Strict):
+    """The management interface (CMCI), on the port of the HTTP face.
+
+    Attributes:
+        plex: the name of the CICSplex of all regions that are served.
+        warning_count: the number of records from which a GET needs OVERRIDEWARNINGCOUNT; 0 for no warning.
+    """
+
+    plex: Annotated[str, AfterValidator(_check_plex)] = "TDQPLEX"
+    warning_count: Annotated[int, Field(ge=0, le=99_999_999)] = 0
+
+
+def _cmci(given: Any) -> Any:
+    """Convert yes to the defaults, and no to None."""
+    word = _yes(given)
+    return {} if word is True else None if word is False else given
 
 
 class TlsFiles(_Strict):
@@ -157,6 +183,7 @@ class ServeFile(_Strict):
         faces: the faces with their ports.
         tls: ``generated``, or a certificate with its key; default: no TLS.
         users: the users file; default: none.
+        cmci: the management interface, or no; default: it is served.
         alerts: the webhook that gets alerts; default: none.
         log: the log on standard error.
         trace: whether the regions make OpenTelemetry spans, which are sent by OTLP.
@@ -169,6 +196,7 @@ class ServeFile(_Strict):
     faces: Faces = Faces()
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
+    cmci: Annotated[Cmci | None, BeforeValidator(_cmci)] = Cmci()
     alerts: AlertHook | None = None
     log: Log = Log()
     trace: Annotated[bool, BeforeValidator(_yes)] = False

@@ -172,7 +172,7 @@ def serve(
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
             gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)
-            app = application(host, gate, request_seconds=request_seconds, any_host=not loopback)
+            app = application(host, gate, request_seconds=request_seconds, any_host=not loopback, cmci=config.cmci)
             add_console(app, host, gate)
             run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
             run.webhook = webhook

@@ -21,13 +21,13 @@ process, who may look at everything. What commands do is in :mod:`tdqsim.cics`; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.authority import may_use
+from tdqsim.cics.kernel.authority import check_command, may_use
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look import explain as _explain
@@ -42,9 +42,17 @@ from tdqsim.cics.look.state import LockState, QueueState, TaskState, Uncommitted
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
 from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.spi.inquire_connection import CONNECTION
+from tdqsim.cics.spi.inquire_file import FILE
 from tdqsim.cics.spi.inquire_reqid import REQID
-from tdqsim.cics.spi.inquiry import inquire_one
+from tdqsim.cics.spi.inquire_task import TASK
+from tdqsim.cics.spi.inquire_transaction import TRANSACTION
+from tdqsim.cics.spi.inquire_uow import UOW
+from tdqsim.cics.spi.inquire_uowenq import UOWENQ
+from tdqsim.cics.spi.inquiry import ResourceType, all_visible, inquire_one
 from tdqsim.cics.spi.set import check_set as _check_set
+from tdqsim.cics.spi.statistics_records import StatisticsRecord
+from tdqsim.cics.spi.statistics_types import record_of, total_of
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.core.notices import Notice, Notices
 from tdqsim.definitions import Definitions, Resource
@@ -74,6 +82,7 @@ __all__ = [
     "Wait",
     "WorkState",
     "aliases",
+    "browse",
     "check_readable",
     "check_set",
     "definitions",
@@ -82,6 +91,7 @@ __all__ = [
     "explain",
     "find_deadlock",
     "inquire",
+    "keys",
     "links",
     "lost_triggers",
     "planned_installs",
@@ -89,6 +99,7 @@ __all__ = [
     "queues",
     "records",
     "space",
+    "statistics",
     "target",
     "tasks",
     "transactions",
@@ -227,6 +238,52 @@ def inquire(region: Region, name: str, *options: str, userid: str = "") -> Tdque
     """
     info: TdqueueInfo = inquire_one(_asks(region, userid), TDQUEUE, name, options)
     return info
+
+
+def browse(
+    region: Region, kind: str, *options: str, names: Iterable[Any] | None = None, userid: str = ""
+) -> Iterator[dict[str, Any]]:
+    """INQUIRE START, NEXT and END of resources without a task: the identity and the options of each, by name.
+
+    Args:
+        region: the region.
+        kind: TDQUEUE, CONNECTION, FILE, PROGRAM, TASK, TRANSACTION, UOW or UOWENQ.
+        options: the options; all if none is named.
+        names: the keys of the resources, as far as they exist; default: those of :func:`keys`.
+        userid: see the module; a resource that the user may not read is left out, as in a browse.
+
+    Raises:
+        Condition: NOTAUTH 100: the user may not inquire resources of this kind.
+    """
+    asks = _asks(region, userid)
+    found = _kinds()[kind]
+    check_command(asks, kind, Access.READ)
+    return all_visible(asks, found, keys(region, kind) if names is None else names, options)
+
+
+def keys(region: Region, kind: str) -> list[Any]:
+    """What :func:`browse` takes as ``names``: the key of each resource of a kind, in the order of a browse."""
+    return list(_kinds()[kind].keys(core_of(region)))
+
+
+@cache
+def _kinds() -> dict[str, ResourceType[Any, Any, Any]]:
+    from tdqsim.cics.text.cemt_resources import PROGRAM  # noqa: PLC0415  (programs alone need the text of CEMT)
+
+    kinds: list[ResourceType[Any, Any, Any]] = [TDQUEUE, CONNECTION, FILE, PROGRAM, TASK, TRANSACTION, UOW, UOWENQ]
+    return {each.name: each for each in kinds}
+
+
+def statistics(region: Region, kind: str, name: str = "") -> StatisticsRecord | None:
+    """The statistics of one resource, or those of all resources of a type if no name is given; None if there are none.
+
+    Args:
+        region: the region.
+        kind: a type of EXTRACT STATISTICS, such as TDQUEUE.
+        name: the resource.
+    """
+    core = core_of(region)
+    return record_of(core, kind, name) if name else total_of(core, kind)
 
 
 def check_set(region: Region, name: str, options: dict[str, Any], *, userid: str = "") -> None:

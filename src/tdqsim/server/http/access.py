@@ -6,7 +6,8 @@ a request with         belongs to
 ``Authorization``      the owner of the token: the token of the run (the owner of the process), or one that
                        ``POST /api/v1/session`` gave to a user
 the session's cookie   the user who has signed on in the browser, at ``/sign-on``
-neither                no user: 401, or a redirect to ``/sign-on`` for a page; only the paths in ``OPEN`` answer
+neither                no user: 401, or a redirect to ``/sign-on`` for a page; only the paths in ``OPEN`` answer,
+                       and those under a prefix that has its own sign-on (:mod:`tdqsim.server.cmci`)
 =====================  ===========================================================================================
 
 A browser sends its cookie even if the page comes from another site. So a changing request with a cookie must name this
@@ -60,6 +61,7 @@ class Gate:
 
     Attributes:
         sessions: the open sessions.
+        own_sign_on: the beginnings of paths whose routes sign the user on themselves.
         cookie: the name of the session cookie, which differs in each run because browsers send cookies to every port of
             a host.
     """
@@ -71,6 +73,7 @@ class Gate:
         self.sessions = Sessions()
         self.secure = secure
         self.open = OPEN | {"/metrics"} if open_metrics else OPEN
+        self.own_sign_on: tuple[str, ...] = ()
         self.cookie = f"{'__Host-' if secure else ''}tdq-{secrets.token_hex(4)}"
         self._token = token.encode()
         self._link = b""
@@ -217,7 +220,7 @@ class _Signed:
     def _refused(self, scope: Scope, headers: Headers, changes: bool) -> tuple[int, str] | None:
         session: Session | None = scope[_SESSION]
         path: str = scope["path"]
-        if scope[_USER] is None and path not in self._access.open:
+        if scope[_USER] is None and path not in self._access.open and not path.startswith(self._access.own_sign_on):
             return HTTPStatus.UNAUTHORIZED, "sign on first"
         if session is None or not session.cookie or not changes:
             return None

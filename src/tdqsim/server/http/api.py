@@ -19,6 +19,7 @@ from tdqsim import __version__
 from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.answers.process import ServerHealth, ServerReadiness
+from tdqsim.server.cmci.serving import add_cmci
 from tdqsim.server.host import Host
 from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, refused, work
 from tdqsim.server.http.access import PREFIX, Gate
@@ -29,6 +30,7 @@ from tdqsim.server.http.guard import install_guard
 from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.signon import add_sign_on
+from tdqsim.server.servefile import Cmci
 
 MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, notices, events)
 """The modules with ``routes``, which ``facts/operations.tsv`` lists."""
@@ -39,7 +41,12 @@ _ABOUT: Final = (
 
 
 def application(
-    host: Host, gate: Gate, *, request_seconds: float = BOUNDS["request_seconds"], any_host: bool = False
+    host: Host,
+    gate: Gate,
+    *,
+    request_seconds: float = BOUNDS["request_seconds"],
+    any_host: bool = False,
+    cmci: Cmci | None = Cmci(),  # noqa: B008  (frozen)
 ) -> FastAPI:
     """The HTTP application that serves a host.
 
@@ -48,6 +55,7 @@ def application(
         gate: identifies the users.
         request_seconds: the time limit for the body of a request.
         any_host: whether to accept any Host header; beyond loopback the server does not know its names.
+        cmci: the settings of the management interface; None if it is not served.
     """
     app = FastAPI(
         title="tdqsim", version=__version__, openapi_url=f"{PREFIX}/openapi.json", docs_url=None, redoc_url=None,
@@ -62,11 +70,13 @@ def application(
     app.add_exception_handler(RequestValidationError, not_valid)
     gate.install(app)
     install_guard(app, BOUNDS["body_bytes"], request_seconds, any_host=any_host)
-    add_sign_on(app, gate)
+    authenticate = add_sign_on(app, gate)
     _add_process(app, host, gate)
     app.state.host = host
     for module in MODULES:
         app.router.routes.extend(module.routes.routes)
+    if cmci is not None:
+        add_cmci(app, host, gate, authenticate, cmci)
     return app
 
 

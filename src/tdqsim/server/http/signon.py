@@ -41,8 +41,8 @@ button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-
 
 _LOST: Final = "The server no longer knows this session: it was started again, or the session has ended."
 
-_Authenticate = Callable[[Request, str, str], Awaitable[str]]
-"""Returns the user id after checking the user and the password of a request."""
+Authenticate = Callable[[Request, str, str], Awaitable[str]]
+"""Returns the user id after checking the user and the password of a request; empty for the owner of the process."""
 
 
 class SignOnRequest(RequestBody):
@@ -52,8 +52,8 @@ class SignOnRequest(RequestBody):
     password: Annotated[str, Field(min_length=1, max_length=_BOUNDS["password_length"])]
 
 
-def add_sign_on(app: FastAPI, access: Gate) -> None:
-    """Add the page and the routes."""
+def add_sign_on(app: FastAPI, access: Gate) -> Authenticate:
+    """Add the page and the routes; return what checks a user and a password."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def sign_on(request: Request, user: str, password: str) -> str:
@@ -73,9 +73,10 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
 
     _add_page(app, access, sign_on)
     _add_session(app, access, sign_on)
+    return sign_on
 
 
-def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
+def _add_page(app: FastAPI, access: Gate, sign_on: Authenticate) -> None:
     @app.get("/sign-on", include_in_schema=False)
     async def page(
         request: Request,
@@ -117,7 +118,7 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
         return answer
 
 
-def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
+def _add_session(app: FastAPI, access: Gate, sign_on: Authenticate) -> None:
     @app.post("/api/v1/session", tags=["session"], status_code=201, operation_id="signOn")
     async def begin(request: Request, credentials: SignOnRequest) -> SessionToken:
         """Sign on and get a bearer token, which expires after a time, or after a time without use."""
