@@ -182,7 +182,7 @@ def test_breakpoints_on_lines_stop_and_show_storage_that_can_be_changed(place):
     assert eib["02 EIBRESP"]["value"] == "0"
     client.request("continue", threadId=client.thread)
     place.server.close()
-    assert place.out() == [b"O'NEAL"]
+    assert place.out() == [b"XYNEAL"]
 
 
 def test_steps_go_in_over_and_out_of_performs_links_calls_and_xctl(place):
