@@ -39,22 +39,24 @@ def test_a_trace_has_statements_and_commands_with_their_lines(workshop):
     assert trace.lines[2].endswith("BRANCH.cbl:11 EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N)")
 
 
-def test_lines_that_were_reached_are_told_from_those_that_were_not(workshop, tmp_path):
+def test_lines_are_told_with_how_often_they_were_reached(workshop, tmp_path):
     coverage.begin()
     workshop.program("COVER", "77 N PIC 9.", BRANCHES)
-    workshop.run("COVER")
+    for _time in range(3):
+        workshop.run("COVER")
     source = str(workshop.folder / "COVER.cbl")
-    assert coverage.collected()[source] == {7: True, 8: True, 9: False, 11: True, 15: True}
+    assert coverage.collected()[source] == {7: 3, 8: 3, 9: 0, 11: 3, 15: 3}
     coverage.leave_part(tmp_path / "cov")
     coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
     lcov = (tmp_path / "cov" / "lcov.info").read_text()
     assert (
-        f"SF:{source}\nBRDA:8,0,0,0\nBRDA:8,0,1,1\nBRF:2\nBRH:1\nDA:7,1\nDA:8,1\nDA:9,0\nDA:11,1\nDA:15,1\nLF:5\nLH:4\n"
+        f"SF:{source}\nBRDA:8,0,0,0\nBRDA:8,0,1,3\nBRF:2\nBRH:1\nDA:7,3\nDA:8,3\nDA:9,0\nDA:11,3\nDA:15,3\nLF:5\nLH:4\n"
         in lcov
     )
     assert "COVER.cbl" in (tmp_path / "cov" / "index.html").read_text()
     page = next((tmp_path / "cov").glob("*-COVER.html")).read_text()
-    assert '<span class="missed">     9' in page
+    assert '<span class="hit">     7      3         MOVE 1 TO N' in page
+    assert '<span class="missed">     9      0 ' in page
 
 
 def test_statements_are_not_watched_when_nobody_asks(workshop):
@@ -104,19 +106,20 @@ def test_branches_are_the_outcomes_of_conditions(workshop, tmp_path):
     text = Path(source).read_text().split("\n")
     found = {text[line - 1].strip(): pairs for line, pairs in coverage.collected()[source].branches.items()}
     assert found == {
-        "IF N = 4 MOVE 1 TO M END-IF": [(True, False)],
-        "WHEN 1": [(False, True)],
-        "MOVE 2 TO M": [(True, False)],  # WHEN 2 and WHEN 4 are one condition
-        "WHEN 5": [(False, False)],
-        "PERFORM UNTIL N > 6": [(True, True)],
-        "PERFORM STEP WITH TEST AFTER": [(True, False)],
-        "IF N = 1 OR M = 9 OR (N = 2 AND M = 2)": [(False, True)],
+        "IF N = 4 MOVE 1 TO M END-IF": [(1, 0)],
+        "WHEN 1": [(0, 1)],
+        "MOVE 2 TO M": [(1, 0)],  # WHEN 2 and WHEN 4 are one condition
+        "WHEN 5": [(0, 0)],
+        "PERFORM UNTIL N > 6": [(1, 3)],
+        "PERFORM STEP WITH TEST AFTER": [(1, 0)],
+        "IF N = 1 OR M = 9 OR (N = 2 AND M = 2)": [(0, 1)],
     }
+    counts = {text[line - 1].strip(): count for line, count in coverage.collected()[source].items()}
+    assert (counts["IF N = 4 MOVE 1 TO M END-IF"], counts["ADD 1 TO N"], counts["MOVE 1 TO M"]) == (1, 3, 0)
     for _process in range(2):
         coverage.leave_part(tmp_path / "cov")
     coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
     page = next((tmp_path / "cov").glob("*-BRANCHES.html")).read_text()
-    assert '<span class="part">    10      PERFORM' not in page
     assert "IF N = 4 MOVE 1 TO M END-IF<i>  never false</i>" in page
     assert "7 of 14" in (tmp_path / "cov" / "index.html").read_text()
 

@@ -245,13 +245,13 @@ class Libcob:
         """The name of one of the source files of a program."""
         return bytes(self._library.dfh_module_source(module, at) or b"").decode("utf-8", "surrogateescape")
 
-    def reached(self, program: str) -> list[int]:
-        """The compiler's marks of the statements that a program has reached since ``watch`` was called."""
+    def reached(self, program: str) -> dict[int, int]:
+        """How often a program has reached its statements since ``watch`` was called, by the compiler's marks."""
         name = program.encode("latin-1")
         count = self._library.dfh_reached(name, None, 0)
-        lines = (ctypes.c_uint * count)()
+        lines = (ctypes.c_longlong * (2 * count))()
         self._library.dfh_reached(name, lines, count)
-        return list(lines)
+        return dict(zip(lines[::2], lines[1::2], strict=True))
 
 
 def _ebcdic() -> bytes:

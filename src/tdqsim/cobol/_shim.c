@@ -640,9 +640,15 @@ void cob_module_leave(cob_module *module) {
 
 #define LINES (1u << 20)
 
+struct line {
+    unsigned mark; /* module_stmt; 0 for a free entry */
+    const char *verb; /* of the first statement that was reached on the line */
+    long long count;  /* how often a statement with this verb was reached there */
+};
+
 struct reached {
     const char *program;
-    unsigned *lines; /* module_stmt of each line, open addressing */
+    struct line *lines; /* open addressing */
     unsigned room, count;
     cob_module *module; /* the copy of the program that reached a line last */
 };
@@ -663,29 +669,38 @@ static struct reached *reached_by(cob_module *module) {
         memset(&reached[at], 0, sizeof *reached);
         reached[at].program = strdup(module->module_name);
         reached[at].room = 1024;
-        reached[at].lines = calloc(1024, sizeof(unsigned));
+        reached[at].lines = calloc(1024, sizeof(struct line));
     }
     last = at;
     reached[at].module = module;
     return &reached[at];
 }
 
-static void reach(struct reached *where, unsigned line) {
-    unsigned at = line * 2654435761u & (where->room - 1);
-    while (where->lines[at] != 0 && where->lines[at] != line)
+static struct line *line_of(struct reached *where, unsigned mark) {
+    unsigned at = mark * 2654435761u & (where->room - 1);
+    while (where->lines[at].mark != 0 && where->lines[at].mark != mark)
         at = (at + 1) & (where->room - 1);
-    if (where->lines[at] == line || where->room >= LINES)
-        return;
-    where->lines[at] = line;
-    if (++where->count * 2 > where->room) {
-        unsigned *old = where->lines, room = where->room, each;
-        where->lines = calloc(where->room *= 2, sizeof(unsigned));
-        where->count = 0;
-        for (each = 0; each < room; each++)
-            if (old[each])
-                reach(where, old[each]);
-        free(old);
+    return &where->lines[at];
+}
+
+static void reach(struct reached *where, unsigned mark, const char *verb) {
+    struct line *line = line_of(where, mark);
+    if (line->mark == 0 && where->room < LINES) {
+        if (++where->count * 2 > where->room) {
+            struct line *old = where->lines;
+            unsigned room = where->room, each;
+            where->lines = calloc(where->room *= 2, sizeof(struct line));
+            for (each = 0; each < room; each++)
+                if (old[each].mark)
+                    *line_of(where, old[each].mark) = old[each];
+            free(old);
+            line = line_of(where, mark);
+        }
+        line->mark = mark;
+        line->verb = verb;
     }
+    if (line->mark == mark && (line->verb == verb || strcmp(line->verb, verb) == 0))
+        line->count++;
 }
 
 /* A CALL may pass on an area that was not passed to the program, so it is not checked there. */
@@ -703,7 +718,7 @@ void cob_trace_stmt(const char *what) {
     last_statement = what;
     if (!watching || current == NULL)
         return;
-    reach(reached_by(module), module->module_stmt);
+    reach(reached_by(module), module->module_stmt, what);
     if (watching > 1) {
         struct pause pause = to_python();
         int left = PyErr_CheckSignals() || statement(module, what, module->module_stmt);
@@ -718,22 +733,24 @@ void cob_trace_stmt(const char *what) {
     }
 }
 
-/* Returns how many lines of a program were reached, and stores up to ``room`` of them in ``lines``. */
-unsigned dfh_reached(const char *program, unsigned *lines, unsigned room) {
+/* Returns how many lines of a program were reached; stores the marks of up to ``room`` of them, each with its count. */
+unsigned dfh_reached(const char *program, long long *lines, unsigned room) {
     unsigned count = 0, each;
     int at;
     for (at = 0; at < reached_count; at++)
         if (strcmp(reached[at].program, program) == 0)
             for (each = 0; each < reached[at].room; each++)
-                if (reached[at].lines[each] && ++count <= room)
-                    lines[count - 1] = reached[at].lines[each];
+                if (reached[at].lines[each].mark && ++count <= room) {
+                    lines[2 * count - 2] = reached[at].lines[each].mark;
+                    lines[2 * count - 1] = reached[at].lines[each].count;
+                }
     return count;
 }
 
 void dfh_forget_reached(void) {
     int at;
     for (at = 0; at < reached_count; at++) {
-        memset(reached[at].lines, 0, reached[at].room * sizeof(unsigned));
+        memset(reached[at].lines, 0, reached[at].room * sizeof(struct line));
         reached[at].count = 0;
     }
 }

@@ -47,21 +47,21 @@ class Copies:
         entry = getattr(library, entry_symbol(self._module.program))
         return int(ctypes.cast(entry, ctypes.c_void_p).value or 0)
 
-    def outcomes(self) -> list[tuple[bool, bool]]:
-        """For each condition of the program, whether it was true, and whether it was false, in any copy."""
-        count = len(self._module.outcomes)
-        known = [self._outcomes(library) for library in self._loaded]
-        return [(any(each[2 * at] for each in known), any(each[2 * at + 1] for each in known)) for at in range(count)]
+    def outcomes(self) -> list[tuple[int, int]]:
+        """For each condition of the program how often it was true, and how often it was false, in all copies."""
+        counts = [sum(each) for each in zip(*map(self._outcomes, self._loaded), strict=True)]
+        counts = counts or [0] * 2 * len(self._module.outcomes)
+        return list(zip(counts[::2], counts[1::2], strict=True))
 
     def forget_outcomes(self) -> None:
         """Clear the record of outcomes."""
         for library in self._loaded:
             recorded = self._outcomes(library)
-            ctypes.memset(recorded, 0, len(recorded))
+            ctypes.memset(recorded, 0, ctypes.sizeof(recorded))
 
-    def _outcomes(self, library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_ubyte]:
+    def _outcomes(self, library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_longlong]:
         count = 2 * len(self._module.outcomes)
-        return (ctypes.c_ubyte * count).in_dll(library, OUTCOMES) if count else (ctypes.c_ubyte * 0)()
+        return (ctypes.c_longlong * count).in_dll(library, OUTCOMES) if count else (ctypes.c_longlong * 0)()
 
     def give_back(self, address: int) -> None:
         """Return a copy for reuse."""

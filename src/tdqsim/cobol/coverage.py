@@ -1,10 +1,10 @@
 """Coverage of COBOL programs: statements reached and outcomes of conditions, as lcov and as HTML pages.
 
-The compiler marks every statement; while coverage is on, the run-time records the marks that were reached. A branch is
-an outcome, true or false, of an IF, of a WHEN (of EVALUATE and SEARCH), or of an UNTIL. Several WHEN before the same
-statements are one condition, at the line of the first of these statements. In a pytest run
-``--tdq-cobol-coverage=DIR`` switches coverage on and writes ``lcov.info`` and ``index.html`` to DIR; the results of
-pytest-xdist's processes are merged.
+The compiler marks every statement; while coverage is on, the run-time counts how often each mark was reached. The count
+of a line is that of its first statement. A branch is an outcome, true or false, of an IF, of a WHEN (of EVALUATE and
+SEARCH), or of an UNTIL. Several WHEN before the same statements are one condition, at the line of the first of these
+statements. In a pytest run ``--tdq-cobol-coverage=DIR`` switches coverage on and writes ``lcov.info`` and
+``index.html`` to DIR; the results of pytest-xdist's processes are added up.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ _LINE_BITS: Final = 20
 _LINE: Final = (1 << _LINE_BITS) - 1
 _PART: Final = "part-*.json"
 
-Branches = dict[int, list[tuple[bool, bool]]]
-"""Line -> for each of its conditions whether it was true, and whether it was false."""
+Branches = dict[int, list[tuple[int, int]]]
+"""Line -> for each of its conditions how often it was true, and how often it was false."""
 
 
-class SourceCoverage(dict[int, bool]):
-    """The coverage of a source: for each line with statements whether one of them was reached.
+class SourceCoverage(dict[int, int]):
+    """The coverage of a source: for each line with statements how often it was reached.
 
     Attributes:
-        branches: by line, for each condition whether it was true, and whether it was false.
+        branches: by line, for each condition how often it was true, and how often it was false.
     """
 
-    def __init__(self, lines: Mapping[int, bool] | None = None, branches: Branches | None = None) -> None:
+    def __init__(self, lines: Mapping[int, int] | None = None, branches: Branches | None = None) -> None:
         super().__init__(lines or {})
         self.branches: Branches = branches or {}
 
     def add(self, other: SourceCoverage) -> None:
         """Add the coverage by another process, or by another program with the same source."""
-        for line, hit in other.items():
-            self[line] = self.get(line, False) or hit
+        for line, count in other.items():
+            self[line] = self.get(line, 0) + count
         for line, pairs in other.branches.items():
             known = self.branches.get(line, [])
             if len(known) == len(pairs):
-                self.branches[line] = [(a or c, b or d) for (a, b), (c, d) in zip(known, pairs, strict=True)]
+                self.branches[line] = [(a + c, b + d) for (a, b), (c, d) in zip(known, pairs, strict=True)]
             elif len(known) < len(pairs):
                 self.branches[line] = pairs
 
     @property
-    def outcomes(self) -> list[bool]:
-        """Whether each outcome was met."""
+    def outcomes(self) -> list[int]:
+        """How often each outcome was met."""
         return [met for pairs in self.branches.values() for pair in pairs for met in pair]
 
 
@@ -72,7 +72,7 @@ def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
     """The coverage of each program that has been loaded since :func:`begin`, and of others, which have not run."""
     coverage: dict[str, SourceCoverage] = {}
     loaded = dict(reached_statements())
-    for module, reached in (dict.fromkeys(others, frozenset[int]()) | loaded).items():
+    for module, reached in ({each: dict[int, int]() for each in others} | loaded).items():
         files: dict[str, SourceCoverage] = {}
         asked = {str(each.place) for each in module.commands if each.verb == PARAGRAPH and each.text != GO_BACK}
         for mark in module.symbols.statements:
@@ -80,7 +80,7 @@ def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
                 continue
             lines = files.setdefault(module.symbols.sources[mark >> _LINE_BITS], SourceCoverage())
             line = mark & _LINE
-            lines[line] = lines.get(line, False) or mark in reached
+            lines[line] = lines.get(line, 0) + reached.get(mark, 0)
         generated = {str(each.place) for each in module.commands}
         for mark, pair in zip(module.outcomes, copies_of(module).outcomes(), strict=True):
             file, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE
@@ -104,7 +104,7 @@ def merged(folder: Path) -> dict[str, SourceCoverage]:
     for part in sorted(folder.glob(_PART)):
         for file, kept in json.loads(part.read_text("utf-8")).items():
             branches = {int(line): [(a, b) for a, b in pairs] for line, pairs in kept["branches"].items()}
-            lines = {int(line): hit for line, hit in kept["lines"].items()}
+            lines = {int(line): count for line, count in kept["lines"].items()}
             coverage.setdefault(file, SourceCoverage()).add(SourceCoverage(lines, branches))
         part.unlink()
     return coverage
@@ -130,8 +130,9 @@ def write(coverage: Coverage, folder: Path) -> None:
     _put(folder / "index.html", _document("COBOL coverage", f"<table><tr>{heads}</tr>\n{''.join(rows)}</table>"))
 
 
-def _share(met: list[bool]) -> str:
-    return f"<td>{sum(met)} of {len(met)}<td>{f'{100 * sum(met) / len(met):.0f}%' if met else ''}"
+def _share(counts: list[int]) -> str:
+    met = sum(map(bool, counts))
+    return f"<td>{met} of {len(counts)}<td>{f'{100 * met / len(counts):.0f}%' if counts else ''}"
 
 
 def _put(file: Path, text: str) -> None:
@@ -141,16 +142,16 @@ def _put(file: Path, text: str) -> None:
 
 
 def _lcov(file: str, lines: SourceCoverage) -> str:
-    data = "".join(f"DA:{line},{int(hit)}\n" for line, hit in sorted(lines.items()))
+    data = "".join(f"DA:{line},{count}\n" for line, count in sorted(lines.items()))
     branches = "".join(
-        f"BRDA:{line},{block},{branch},{int(met) if lines.get(line, True) else '-'}\n"
+        f"BRDA:{line},{block},{branch},{met if lines.get(line, 1) else '-'}\n"
         for line, pairs in sorted(lines.branches.items())
         for block, pair in enumerate(pairs)
         for branch, met in enumerate(pair)
     )
     if branches:
-        branches += f"BRF:{len(lines.outcomes)}\nBRH:{sum(lines.outcomes)}\n"
-    return f"TN:\nSF:{file}\n{branches}{data}LF:{len(lines)}\nLH:{sum(lines.values())}\nend_of_record\n"
+        branches += f"BRF:{len(lines.outcomes)}\nBRH:{sum(map(bool, lines.outcomes))}\n"
+    return f"TN:\nSF:{file}\n{branches}{data}LF:{len(lines)}\nLH:{sum(map(bool, lines.values()))}\nend_of_record\n"
 
 
 def _page(file: str, lines: SourceCoverage) -> str:
@@ -159,16 +160,19 @@ def _page(file: str, lines: SourceCoverage) -> str:
     except OSError:  # the source was deleted after the program was compiled
         source = []
     rows = [
-        f'<span class="{_kind(lines, at)}">{at:6d}  {html.escape(text)}{_never(lines, at)}</span>\n'
+        f'<span class="{_kind(lines, at)}">{at:6d} {lines.get(at, ""):>6}  '
+        f"{html.escape(text)}{_never(lines, at)}</span>\n"
         for at, text in enumerate(source, 1)
     ]
     return _document(file, f"<pre>{''.join(rows)}</pre>")
 
 
 def _kind(lines: SourceCoverage, line: int) -> str:
-    if lines.get(line) and not all(met for pair in lines.branches.get(line, []) for met in pair):
-        return "part"
-    return {True: "hit", False: "missed", None: ""}[lines.get(line)]
+    if line not in lines:
+        return ""
+    if not lines[line]:
+        return "missed"
+    return "hit" if all(met for pair in lines.branches.get(line, []) for met in pair) else "part"
 
 
 def _never(lines: SourceCoverage, line: int) -> str:

@@ -94,10 +94,10 @@ def coverage_is_on() -> bool:
     return bool(_COVERAGE)
 
 
-def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
-    """The loaded modules, each with the marks of the statements that were reached."""
+def reached_statements() -> Iterator[tuple[Module, dict[int, int]]]:
+    """The loaded modules, each with how often its statements were reached, by their marks."""
     for module in loaded_modules():
-        yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
+        yield module, libcob(_CALLBACKS).reached(module.program)
 
 
 _Frame = tuple[int, Handles]

@@ -1,7 +1,7 @@
-"""Outcomes of conditions: the compiler's C text is changed so that each condition records whether it was true or false.
+"""Outcomes of conditions: the compiler's C text is changed so that each condition counts how often it has each outcome.
 
 The conditions are those of IF, WHEN (of EVALUATE and SEARCH), and UNTIL. In the C text they are the ``if`` after the
-trace of an IF or WHEN, and the ``if ... break;`` of the loop of a PERFORM. A module has one byte for each outcome, true
+trace of an IF or WHEN, and the ``if ... break;`` of the loop of a PERFORM. A module has a count for each outcome, true
 and then false for each condition, under the name ``dfh_outcomes``.
 """
 
@@ -20,8 +20,8 @@ _LOOP: Final = re.compile(r"(\s*)for \(;;\)$")
 _INSIDE: Final = 2
 """The compiler indents the body of a loop by this many blanks."""
 _MACRO: Final = """\
-unsigned char {name}[{size}];
-#define DFH_OUTCOME(n, c) ((c) ? ({name}[2 * (n)] = 1) : !({name}[2 * (n) + 1] = 1))
+long long {name}[{size}];
+#define DFH_OUTCOME(n, c) ((c) ? ++{name}[2 * (n)] != 0 : ++{name}[2 * (n) + 1] == 0)
 """
 
 
