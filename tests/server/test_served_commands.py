@@ -119,7 +119,7 @@ NO_REGION_OF_A_STORE = {
     "serve",  # is the server
     "check", "export csd", "export dct", "export cl",  # are about what is written in files, and say so
     "pipeline run", "pipeline replay", "pipeline trim",  # make regions in the run's directory
-    "mutate", "cobol test",  # run tests, which make regions of their own
+    "cobol mutate", "cobol test",  # run tests, which make regions of their own
     "dataset look",  # reads a data set
 }  # fmt: skip
 

@@ -101,7 +101,6 @@ COMMANDS: Final = {
     "store": _here("storage", "Check, salvage, compact and back up stores.", FILES),
     "dtaq": _here("dtaq", "IBM i data queues: create, send, receive, describe.", OTHER),
     "topology": _here("topology", "Draw where queues lead: triggers, data sets, links.", OTHER),
-    "mutate": _here("mutate", "Make small mistakes in handlers, and list those that no test notices."),
     **{name: TdqCommand(each.place, each.about, each.group) for name, each in extensions("command").items()},
 }
 """Every command, in the order in which help lists them."""

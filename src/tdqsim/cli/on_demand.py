@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from tdqsim.testing import events as events
     from tdqsim.testing import following as following
     from tdqsim.testing import history as history
-    from tdqsim.testing import mutation as mutation
 
 _MODULES: Final = (
     "rich.console", "rich.markdown", "rich.progress",
@@ -71,7 +70,6 @@ _MODULES: Final = (
     "tdqsim.ibmi.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.events",
     "tdqsim.testing.following", "tdqsim.testing.history",
-    "tdqsim.testing.mutation",
 )  # fmt: skip
 
 __getattr__ = lazy_modules(__name__, _MODULES)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import debug_adapter as debug_adapter
     from tdqsim.cobol import margins as margins
+    from tdqsim.cobol import mutants as mutants
+    from tdqsim.cobol import mutation as mutation
     from tdqsim.cobol import portability as portability
     from tdqsim.cobol import source_check as source_check
     from tdqsim.cobol import survey as survey
@@ -32,6 +34,8 @@ _MODULES: Final = (
     "tdqsim.cobol.compiler",
     "tdqsim.cobol.debug_adapter",
     "tdqsim.cobol.margins",
+    "tdqsim.cobol.mutants",
+    "tdqsim.cobol.mutation",
     "tdqsim.cobol.portability",
     "tdqsim.cobol.source_check",
     "tdqsim.cobol.survey",

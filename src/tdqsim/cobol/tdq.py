@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import typer
 import tdqsim
 from tdqsim import cobol, definitions
 from tdqsim.cli import (
+    Bar,
     CommandFailed,
     DdOption,
     DefinitionsOption,
@@ -25,16 +27,20 @@ from tdqsim.cli import (
     Place,
     RegionOption,
     StoreOption,
+    emit,
     emit_json,
+    emit_table,
     warn,
 )
 from tdqsim.cobol import on_demand
 from tdqsim.cobol.file_names import PROGRAMS
+from tdqsim.errors import UsageError
 from tdqsim.testing import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cobol.case_run import CaseResult
+    from tdqsim.cobol.mutation import MutationReport
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -344,3 +350,84 @@ def _show_results(file: Path, results: list[CaseResult], well: str) -> None:
         typer.echo(f"{well if result.passed else 'FAILED'} {file}: {result.name}")
         if not result.passed:
             typer.echo(re.sub("^", "  ", str(result), flags=re.MULTILINE))
+
+
+@app.command()
+def mutate(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="COBOL sources, or folders of them; default: the current directory."),
+    ] = None,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="ARGUMENT", help="An argument of pytest, such as a test file; repeatable."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="The number of copies of the project that run in parallel.")
+    ] = 1,
+    limit: Annotated[
+        float,
+        typer.Option(
+            "--limit", metavar="SECONDS", min=0, help="The time limit of a mutant; default: 3 times the tests + 10."
+        ),
+    ] = 0,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="SECONDS", min=0, help="The time limit of the whole run; 0 for none.")
+    ] = 0,
+    most: Annotated[
+        int, typer.Option("--most", min=0, help="The maximum number of mutants, chosen by --seed; 0 for all.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of --most.")] = 1,
+    least: Annotated[
+        float,
+        typer.Option("--least", metavar="PERCENT", min=0, max=100, help="The exit code is 1 if fewer are killed."),
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Write every mutant as JSON.")] = False,
+) -> None:
+    """Make small mistakes in COBOL programs, run the tests, and list the mistakes that no test notices.
+
+    The mistakes: a SYNCPOINT is left out, two commands are swapped, a command names another queue, a response is not
+    checked, a record is one byte short, a program stops before QZERO. The tests run in a copy of the current directory
+    by pytest; your files are not changed. A mutant is killed when a test fails, and survives when all pass.
+    """
+    mutation, here = on_demand.mutation, Path()
+    try:
+        with Bar(wanted=not as_json) as bar:
+            report = mutation.mutate(
+                here, mutation.sources_in(paths or [here]), tests or (), jobs=jobs, limit=limit,
+                seconds=seconds or float("inf"), most=most, seed=seed,
+                progress=lambda done, total: bar.update("mutants", done, total),
+            )  # fmt: skip
+    except UsageError as error:
+        raise InputError(str(error)) from error
+    if as_json:
+        emit_json(report.as_dict())
+    else:
+        _show_mutants(report)
+    if report.percent < least:
+        raise typer.Exit(Exit.CONDITION)
+
+
+def _show_mutants(report: MutationReport) -> None:
+    kinds = on_demand.mutants.KINDS
+    if not report.judgements:
+        emit("no mutants: no command was found that can be altered")
+        return
+    for judged in report.judgements:
+        mutant = judged.mutant
+        if judged.outcome in ("survived", "timed out", "broken"):
+            where = f"{os.fspath(mutant.path)}:{mutant.line}"
+            emit(f"{judged.outcome}: {where}: {mutant.command}: {kinds[mutant.kind]}: {mutant.change}")
+    not_loaded = [each.mutant.path for each in report.judgements if each.outcome == "not loaded"]
+    for path in dict.fromkeys(not_loaded):
+        emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
+    counts = report.counts
+    outcomes = [name for name in ("killed", "survived", "not loaded", "timed out", "broken", "not run") if counts[name]]
+    table: Counter[tuple[str, str]] = Counter((each.mutant.kind, each.outcome) for each in report.judgements)
+    made = {each.mutant.kind for each in report.judgements}
+    rows = [(kind, *(table[kind, name] for name in outcomes)) for kind in kinds if kind in made]
+    emit_table(("kind", *outcomes), rows)
+    emit(
+        f"{counts['killed']} of {len(report.judgements)} mutants killed; "
+        f"the tests take {report.seconds:.1f} s on unaltered code"
+    )

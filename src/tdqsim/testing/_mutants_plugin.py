@@ -1,6 +1,6 @@
 """The part of the pytest plugin for ``--tdq-mutants FILE``: lists the mutants that no test noticed.
 
-The file is the output of ``tdq mutate --json``. Nothing is mutated in this run: the tests use the real code.
+The file is the output of ``tdq cobol mutate --json``. Nothing is mutated in this run: the tests use the real code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MutantsPlugin:
     """The mutants of a file.
 
     Raises:
-        pytest.UsageError: the file cannot be read, or was not written by ``tdq mutate --json``.
+        pytest.UsageError: the file cannot be read, or was not written by ``tdq cobol mutate --json``.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -42,7 +42,7 @@ class MutantsPlugin:
             self._rows = [_row(each) for each in report["mutants"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise pytest.UsageError(
-                f"--tdq-mutants {path}: not a file written by tdq mutate --json: {error}"
+                f"--tdq-mutants {path}: not a file written by tdq cobol mutate --json: {error}"
             ) from error
 
     def parts(self) -> Iterator[Part]:

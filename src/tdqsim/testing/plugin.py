@@ -83,7 +83,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
     group.addoption("--tdq-report", default="", metavar="FILE", help="write what tests did to this HTML page")
-    group.addoption("--tdq-mutants", default="", metavar="FILE", help="report what `tdq mutate --json` has written")
+    group.addoption(
+        "--tdq-mutants", default="", metavar="FILE", help="report what `tdq cobol mutate --json` has written"
+    )
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 

@@ -1,19 +1,29 @@
-"""Mutants of COBOL programs, found by the EXEC CICS commands in their source.
+"""Mutants of COBOL programs: small alterations, each like a mistake that programmers make.
 
-Comments and literals are replaced by blanks before the search for commands, so that offsets are those of the file.
-Inserted text is on separate lines in area B, so that no text of a program in fixed format moves beyond column 72.
+They are found by the EXEC CICS commands in the source. Comments and literals are replaced by blanks before the search
+for commands, so that offsets are those of the file. Inserted text is on separate lines in area B, so that no text of a
+program in fixed format moves beyond column 72.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tdqsim.testing._mutants import Edit, Mutant, wrong_queue
-
+KINDS: Final = {
+    "drop syncpoint": "a SYNCPOINT is left out",
+    "swap commands": "two commands change places",
+    "wrong queue": "a command names another queue",
+    "RESP check": "a response or condition is not checked",
+    "wrong length": "a record is one byte short",
+    "lost trigger": "a program stops before QZERO",
+}
+"""Each kind of mutant with a description."""
+_NOWHERE: Final = "NOQ"
+"""The replacement for a queue's name if the file names no other suitable queue."""
 _COMMAND: Final = re.compile(r"\bEXEC\s+CICS\s+(.*?)\s*\bEND-EXEC\b", re.IGNORECASE | re.DOTALL)
 _OPTION: Final = r"\b{0}\s*\(\s*([^()]*?)\s*\)"
 _LITERAL: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
@@ -25,6 +35,59 @@ _INLINE: Final = re.compile(
 )
 _AREA_B: Final = " " * 11
 _RIGHT: Final = 72
+
+
+class Edit(NamedTuple):
+    """A replacement of a part of the text.
+
+    Attributes:
+        start, end: the old text, as offsets in characters.
+        text: the new text.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+class Mutant(NamedTuple):
+    """One alteration of a source file.
+
+    Attributes:
+        path: the file.
+        line: the number of the line, from 1.
+        kind: one of :data:`KINDS`.
+        command: the altered command, such as ``WRITEQ TD``.
+        change: a description of the alteration.
+        edits: the alterations of the text; they do not overlap.
+    """
+
+    path: Path
+    line: int
+    kind: str
+    command: str
+    change: str
+    edits: tuple[Edit, ...]
+
+
+def altered(source: str, edits: Iterable[Edit]) -> str:
+    """The text of a file after the edits."""
+    for edit in sorted(edits, reverse=True):
+        source = source[: edit.start] + edit.text + source[edit.end :]
+    return source
+
+
+def _other_queue(queue: str, queues: Iterable[str], opposite: Iterable[str]) -> str:
+    """Another queue for a command.
+
+    Args:
+        queue: the queue that it names.
+        queues: all queues that the file names.
+        opposite: the queues that the file reads, for a command that writes, and vice versa. These are avoided, because
+            a program that reads what it writes may never end.
+    """
+    others = sorted({*queues} - {queue, *opposite})
+    return next((name for name in others if name > queue), (others or [_NOWHERE])[0])
 
 
 class _Command(NamedTuple):
@@ -57,7 +120,7 @@ class _Program:
     def mutants(self) -> Iterator[Mutant]:
         for each in self._commands:
             yield from self._drop_syncpoint(each)
-            yield from self._wrong_queue(each)
+            yield from self.__other_queue(each)
             yield from self._unchecked(each)
             yield from self._wrong_length(each)
             yield from self._lost_trigger(each)
@@ -81,14 +144,14 @@ class _Program:
         edits = (Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text))
         yield self._mutant(one, "swap commands", change, *edits)
 
-    def _wrong_queue(self, command: _Command) -> Iterator[Mutant]:
+    def __other_queue(self, command: _Command) -> Iterator[Mutant]:
         queue = self._queue(command)
         place = self._option(command, "(?:QUEUE|QNAME)")
         if not queue or place is None:
             return
         named = [(each.name.startswith("READQ"), name) for each in self._commands if (name := self._queue(each))]
         reads = command.name.startswith("READQ")
-        other = wrong_queue(queue, {name for _, name in named}, {name for way, name in named if way != reads})
+        other = _other_queue(queue, {name for _, name in named}, {name for way, name in named if way != reads})
         edit = Edit(*place, f"'{other}'")
         line = self._source.rfind("\n", 0, edit.start) + 1
         if edit.end - line + len(edit.text) - (edit.end - edit.start) <= _RIGHT:

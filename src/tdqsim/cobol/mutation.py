@@ -1,13 +1,13 @@
-"""Mutation tests of handlers and COBOL programs: do the tests notice a small mistake?
+"""Mutation tests of COBOL programs: do the tests notice a small mistake?
 
-Each mutant is one typical mistake (see :data:`KINDS`). The tests run once on unaltered code, which must pass, and then
-for each mutant until the first of them fails. Everything happens in a copy of the project; the project itself is never
-changed.
+Each mutant is one typical mistake (see :data:`~tdqsim.cobol.mutants.KINDS`). The tests run once on unaltered code,
+which must pass, and then for each mutant until the first of them fails. Everything happens in a copy of the project;
+the project itself is never changed.
 
 A mutant is *killed* when a test fails, or the setup of a test. It *survives* when all tests pass. It remains undecided
-if the tests take too long, if pytest ends in another way (because a module cannot be imported, for example), or if the
-time limit of the whole run is reached. Before a file is mutated, the tests run with an unusable version of the file: if
-they pass, no test loads the file, and none of its mutants could be noticed.
+if the tests take too long, if pytest ends in another way, or if the time limit of the whole run is reached. Before a
+file is mutated, the tests run with an unusable version of the file: if they pass, no test loads the file, and none of
+its mutants could be noticed.
 """
 
 from __future__ import annotations
@@ -30,25 +30,19 @@ from queue import SimpleQueue
 from random import Random
 from typing import Final, Literal, NamedTuple
 
+from tdqsim.cobol.mutants import Mutant, altered, cobol_mutants
 from tdqsim.errors import UsageError
-from tdqsim.testing._mutants import KINDS, Mutant, altered
-from tdqsim.testing._mutants_cobol import cobol_mutants
-from tdqsim.testing._mutants_python import python_mutants
 
-DESCRIPTIONS: Final = KINDS
-"""What each kind of mutant is."""
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
 _NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv"})
 _NO_SOURCES: Final = _NOT_COPIED | {"tests", "test", "build", "dist"}
-_TESTS: Final = re.compile(r"test_.*|.*_test|conftest")
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 _PASSED, _FAILURES, _NO_TESTS = 0, 1, 5
 """Exit codes of pytest: all tests passed, some failed, there were none."""
 _LAST_LINES: Final = 25
 _LEAST_LIMIT: Final = 10.0
-_USELESS: Final = {".py": 'raise ImportError("this file was made useless by tdq mutate")\n'}
-_USELESS_COBOL: Final = "       THIS FILE WAS MADE USELESS BY TDQ MUTATE.\n"
+_USELESS: Final = "       THIS FILE WAS MADE USELESS BY TDQ COBOL MUTATE.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +126,7 @@ class _Run(NamedTuple):
 
 
 def sources_in(paths: Iterable[Path]) -> list[Path]:
-    """The Python and COBOL sources among files and in directories; tests are left out of directories.
+    """The COBOL sources among files and in directories; tests are left out of directories.
 
     Raises:
         UsageError: a path does not exist, or is neither a directory nor such a source.
@@ -143,8 +137,8 @@ def sources_in(paths: Iterable[Path]) -> list[Path]:
             sources |= dict.fromkeys(sorted(_walk(path)))
         elif not path.is_file():
             raise UsageError(f"{path}: there is no such file or directory")
-        elif path.suffix.lower() not in (".py", *_COBOL):
-            raise UsageError(f"{path}: allowed are Python (.py) and COBOL ({', '.join(sorted(_COBOL))}) sources")
+        elif path.suffix.lower() not in _COBOL:
+            raise UsageError(f"{path}: allowed are COBOL sources ({', '.join(sorted(_COBOL))}); see mutmut for Python")
         else:
             sources[path] = None
     return list(sources)
@@ -155,7 +149,7 @@ def _walk(directory: Path) -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             if path.name not in _NO_SOURCES and not path.name.startswith(".") and not _is_environment(path):
                 yield from _walk(path)
-        elif path.suffix.lower() in _COBOL or (path.suffix == ".py" and not _TESTS.fullmatch(path.stem)):
+        elif path.suffix.lower() in _COBOL:
             yield path
 
 
@@ -167,23 +161,17 @@ def mutants_of(path: Path) -> list[Mutant]:
     """Every mutant of a source file.
 
     Raises:
-        UsageError: the file cannot be read, or is not valid Python.
+        UsageError: the file cannot be read.
     """
     try:
-        source = _source_of(path)
-        make = cobol_mutants if path.suffix.lower() in _COBOL else python_mutants
-        return list(make(path, source))
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        return list(cobol_mutants(path, _source_of(path)))
+    except OSError as error:
         raise UsageError(f"{path}: it cannot be mutated: {error}") from error
-
-
-def _encoding(path: Path) -> str:
-    return "latin-1" if path.suffix.lower() in _COBOL else "utf-8"
 
 
 def _source_of(path: Path) -> str:
     """The text of a source, with unchanged line ends."""
-    return path.read_bytes().decode(_encoding(path))
+    return path.read_bytes().decode("latin-1")
 
 
 def mutate(
@@ -233,7 +221,9 @@ def _within(root: Path, mutant: Mutant) -> Mutant:
     try:
         return mutant._replace(path=mutant.path.resolve().relative_to(root))
     except ValueError:
-        raise UsageError(f"{mutant.path}: it is not in {root}, where the tests run; call tdq mutate there") from None
+        raise UsageError(
+            f"{mutant.path}: it is not in {root}, where the tests run; call tdq cobol mutate there"
+        ) from None
 
 
 class _Place:
@@ -282,7 +272,7 @@ class _Place:
         """Run the tests with another text in one file."""
         file = self._copy / path
         before = file.read_bytes()
-        file.write_bytes(text.encode(_encoding(path)))
+        file.write_bytes(text.encode("latin-1"))
         try:
             return self.run(seconds)
         finally:
@@ -367,8 +357,7 @@ class _Session:
 
     def _is_loaded(self, path: Path) -> bool:
         """Whether tests fail with an unusable version of a file; True if that is not known."""
-        useless = _USELESS.get(path.suffix, _USELESS_COBOL)
-        run = self._run(lambda place, seconds: place.run_altered(path, useless, seconds))
+        run = self._run(lambda place, seconds: place.run_altered(path, _USELESS, seconds))
         return run is None or run.code != _PASSED
 
     def _judge(self, mutant: Mutant, loaded: bool) -> Judgement:
