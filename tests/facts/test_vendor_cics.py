@@ -64,7 +64,8 @@ def test_the_forms_of_an_inquiry_have_one_function_code():
         verb, _, rest = command.partition(" ")
         if verb == "INQUIRE":
             resource = rest.split()[0].replace("ENQ", "UOWENQ").replace("UOWUOW", "UOW")
-            assert code[1:] == (b"\x1c" if resource == "TRANCLASS" else b"\x02"), command
+            second = {"TRANCLASS": b"\x1c", "TRANDUMPCODE": b"\x12"}.get(resource, b"\x02")
+            assert code[1:] == second, command
             assert code == EIBFN.get(f"INQUIRE {resource}", EIBFN.get(f"INQUIRE {resource} START")), command
 
 
@@ -73,6 +74,8 @@ def test_set_is_the_second_function_of_its_group():
         verb, _, resource = command.partition(" ")
         if verb == "SET" and resource == "TRANCLASS":  # as remembered: it shares the group of tasks
             assert code.hex() == "5e1e"
+        elif verb == "SET" and resource == "TRANDUMPCODE":  # as remembered: it shares the group of dump data sets
+            assert code.hex() == "6614"
         elif verb == "SET":
             assert code == EIBFN[f"INQUIRE {resource}"][:1] + b"\x04", command
 
@@ -87,6 +90,7 @@ def test_groups_of_system_commands_that_no_page_gave():
     assert (EIBFN["PERFORM STATISTICS"], EIBFN["EXTRACT STATISTICS"]) == (b"\x70\x06", b"\x70\x0a")
     assert (EIBFN["INQUIRE STATISTICS"], EIBFN["COLLECT STATISTICS"]) == (b"\x70\x02", b"\x70\x08")
     assert EIBFN["INQUIRE DISPATCHER"] == b"\xba\x02"
+    assert EIBFN["INQUIRE TRANDUMPCODE"] == b"\x66\x12"
     assert (EIBFN["WRITE JOURNALNAME"], EIBFN["WAIT JOURNALNAME"]) == (b"\x14\x06", b"\x14\x08")
 
 
@@ -148,7 +152,7 @@ def test_cvdas_that_only_verbs_of_cobol_programs_have():
                  "NOTIPADDR": 30001}  # fmt: skip
     found = {row["name"]: int(row["value"]) for row in table("cobol_cvda")}
     assert {name: found[name] for name in published} == published
-    assert len(found) == 920
+    assert len(found) == 911
     assert not found.keys() & Cvda.__members__.keys()
     assert CVDAS["EXECENQ"] == 751
     assert CVDAS["FULLAPI"] == 384
@@ -208,6 +212,10 @@ INQUIRED = {
         NEXTTIMEMINS BINARY 4; NEXTTIMESECS BINARY 4; RECORDING CVDA 4 OFF ON
     """,
     "TRANCLASS": "ACTIVE BINARY 4; MAXACTIVE BINARY 4; PURGETHRESH BINARY 4; QUEUED BINARY 4",
+    "TRANDUMPCODE": """
+        CURRENT BINARY 4; DUMPSCOPE CVDA 4 LOCAL RELATED; MAXIMUM BINARY 4; SHUTOPTION CVDA 4 NOSHUTDOWN SHUTDOWN;
+        SYSDUMPING CVDA 4 NOSYSDUMP SYSDUMP; TRANDUMPING CVDA 4 NOTRANDUMP TRANDUMP
+    """,
 }
 
 
@@ -332,6 +340,8 @@ RESP2 = """
         DUPRES 1; bad type INVREQ 1; bad group INVREQ 2; bad list INVREQ 3; bad before INVREQ 5; bad after INVREQ 6;
         locked LOCKED 1; protected LOCKED 2; no resource NOTFND 1; no group NOTFND 2; no list NOTFND 3; not in list NOTFND 4; install
         failed INVREQ 500; partly installed INCOMPLETE 1
+    INQUIRE-TRANDUMPCODE: not found NOTFND 1; browse sequence ILLOGIC 1; no more END 2
+    SET-TRANDUMPCODE: not found NOTFND 1; duplicate DUPREC 10
 """
 
 

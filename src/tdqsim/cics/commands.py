@@ -31,6 +31,7 @@ from tdqsim.cics.spi import inquire_system as system
 from tdqsim.cics.spi import inquire_task as tasks
 from tdqsim.cics.spi import inquire_tdqueue as queues
 from tdqsim.cics.spi import inquire_tranclass as classes
+from tdqsim.cics.spi import inquire_trandumpcode as dump_codes
 from tdqsim.cics.spi import inquire_transaction as transactions
 from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
@@ -197,6 +198,16 @@ class Task(TaskBase):
     """End the browse of transaction classes."""
     set_tranclass = classes.set_tranclass
     """Change the limits of a transaction class."""
+    inquire_trandumpcode = dump_codes.inquire_trandumpcode
+    """Retrieve information about a transaction dump code."""
+    inquire_trandumpcode_start = dump_codes.inquire_trandumpcode_start
+    """Start a browse of all present transaction dump codes."""
+    inquire_trandumpcode_next = dump_codes.inquire_trandumpcode_next
+    """Retrieve information about the next resource in a browse of transaction dump codes."""
+    inquire_trandumpcode_end = dump_codes.inquire_trandumpcode_end
+    """End the browse of transaction dump codes."""
+    set_trandumpcode = dump_codes.set_trandumpcode
+    """Change, add or remove an entry of the transaction dump table."""
     inquire_transaction = transactions.inquire_transaction
     """Retrieve information about a transaction."""
     inquire_transaction_start = transactions.inquire_transaction_start

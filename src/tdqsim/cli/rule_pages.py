@@ -115,6 +115,7 @@ _BESIDE: Final = (
     "SET-SYSTEM-",
     "SET-TASK-",
     "SET-TRANCLASS-",
+    "SET-TRANDUMPCODE-",
     "SIGNO",
 )
 """The rules that begin so and are of other resources."""

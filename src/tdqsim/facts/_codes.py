@@ -301,6 +301,15 @@ class Cvda(IntEnum):
     NOTADDABLE = auto()
     DELETABLE = auto()
     NOTDELETABLE = auto()
+    ADD = auto()
+    LOCAL = auto()
+    NOSHUTDOWN = auto()
+    NOSYSDUMP = auto()
+    NOTRANDUMP = auto()
+    RELATED = auto()
+    REMOVE = auto()
+    SYSDUMP = auto()
+    TRANDUMP = auto()
 
 
 CVDAS: Final[Mapping[str, int]] = MappingProxyType(

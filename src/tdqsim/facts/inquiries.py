@@ -19,7 +19,7 @@ _TYPES: Final[dict[str, type]] = {
 }  # fmt: skip
 _IDENTITY: Final[dict[str, type]] = {
     "TDQUEUE": str, "CONNECTION": str, "TASK": int, "TRANSACTION": str, "UOW": bytes, "UOWLINK": bytes,
-    "FILE": str, "REQID": str, "TRANCLASS": str, "PROGRAM": str, "TERMINAL": str, "TSQUEUE": str,
+    "FILE": str, "REQID": str, "TRANCLASS": str, "TRANDUMPCODE": str, "PROGRAM": str, "TERMINAL": str, "TSQUEUE": str,
 }  # fmt: skip
 """The type of the value by which a browse identifies a resource; UOWENQ and SYSTEM have none."""
 _ABOUT: Final = """The result of one INQUIRE {0}; its attributes are the requested options in lower case.

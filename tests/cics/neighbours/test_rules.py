@@ -122,7 +122,7 @@ CASES = [
     ("FILE-SET-NOTFOUND", lambda task: task.set_file("NONE", openstatus=18)),
     ("TASK-ASSIGN-TERMINAL", lambda task: task.assign("SCRNHT")),
     ("DIAG-TRACENUM", lambda task: task.enter_tracenum(200)),
-    ("DIAG-DUMPCODE", lambda task: task.dump_transaction("AB")),
+    ("DIAG-DUMPCODE", lambda task: task.dump_transaction("A B")),
     ("DIAG-EXPIRED", lambda task: task.write_operator("READY?", maxlength=3)),
     ("TERM-RETURN-TRANSID", lambda task: task.return_(transid="NEXT")),
     ("TERM-NONE-BMS", lambda task: task.send_text(b"x")),

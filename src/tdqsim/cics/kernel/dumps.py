@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.dump_codes import request_dump
 from tdqsim.cics.kernel.eib import NO_COMMAND, Completion
 from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
 from tdqsim.cics.model.task import TaskData
 from tdqsim.core.own_frames import own_places
-from tdqsim.facts import EIBFN, table
+from tdqsim.facts import EIBFN
 
 DUMPS_KEPT: Final = 50
 """The number of dumps that a region keeps, the last ones."""
@@ -27,8 +28,6 @@ _RECORDS: Final = 20
 """The number of uncommitted records of a queue in a dump, the first ones."""
 _AROUND: Final = 3
 """The number of source lines before and after the failing one."""
-_WITHOUT_DUMP: Final = next(row["value"] for row in table("kernel") if row["name"] == "codes_without_dump").split()
-"""The abend codes of which CICS takes no transaction dump unless the dump table asks for one."""
 _STATE: Final = "cics_program_state"
 _NAMES: Final = {fn: name for name, fn in EIBFN.items()}
 
@@ -75,7 +74,7 @@ def take_dump(task: TaskData, abend: Abend) -> Dump:
         () if state is None else state.storage,
     )
     region.diagnostics.failures.append(dump)
-    if not abend.nodump and abend.code not in _WITHOUT_DUMP:
+    if not abend.nodump and not request_dump(region, abend.code):
         region.diagnostics.abend_dumps.append(dump)
     return dump
 

@@ -23,6 +23,7 @@ from tdqsim.cics.kernel.command import (
     command,
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
+from tdqsim.cics.kernel.dump_codes import DumpCode, request_dump
 from tdqsim.cics.kernel.dumps import DUMPS_KEPT
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.dump import Dump
@@ -37,6 +38,8 @@ JournalName = Annotated[str, Opt("name", 8, "JOURNALNAME")]
 Name2 = Annotated[str, Opt("name", 2)]
 Field = Annotated[bytes, Opt("data", word="FIELD")]
 
+_SUPPRESSED: Final = {"MAXIMUM": 1, "NOTRANDUMP": 2}
+"""The RESP2 for what has suppressed a dump, as remembered."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("programs")}
 
 
@@ -74,7 +77,8 @@ class Diagnostics:
         replies: the answers that the operator will give, in order; set by the test.
         failures: what was known of the last 50 tasks that have abended, the newest last.
         abend_dumps: those of them of which CICS takes a transaction dump: not after ABEND NODUMP or without ABCODE, and
-            not of AKCS.
+            as the transaction dump table says, by which AKCS has none.
+        dump_codes: the transaction dump table; None before it is needed.
         trace, dumps, journals: see :class:`TraceEntry`, :class:`RequestedDump`, :class:`JournalRecord`.
     """
 
@@ -86,6 +90,7 @@ class Diagnostics:
         self.journals: list[JournalRecord] = []
         self.failures: deque[Dump] = deque(maxlen=DUMPS_KEPT)
         self.abend_dumps: deque[Dump] = deque(maxlen=DUMPS_KEPT)
+        self.dump_codes: dict[str, DumpCode] | None = None
 
 
 def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
@@ -197,7 +202,7 @@ def dump_transaction(
     """Take a transaction dump.
 
     Args:
-        dumpcode: 4 characters, none of them blank.
+        dumpcode: 1 to 4 characters; the transaction dump table says what is done with it.
         from_: the storage to dump.
         length, short: the number of bytes of ``from_`` (FLENGTH, LENGTH).
         complete: accepted without effect.
@@ -207,12 +212,16 @@ def dump_transaction(
         DUMPID, such as ``1/0001``.
 
     Raises:
-        Condition: INVREQ 13: the dump code is not valid.
+        Condition: INVREQ 13: the dump code begins with a blank or has one inside. SUPPRESSED: the transaction dump
+            table says NOTRANDUMP (2), or MAXIMUM was reached (1).
     """
-    if len(dumpcode) != 4 or " " in dumpcode:
-        raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 4 characters, none of them blank")
+    code, data = dumpcode.rstrip(" ").upper(), _cut(from_, short if length is None else length, 0)
+    if not code or " " in code:
+        raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 1 to 4 characters, without a blank before the last")
+    if why := request_dump(task._region, code):
+        raise Condition(Resp.SUPPRESSED, _SUPPRESSED[why], f"dump code {code}: {why} of its entry in the dump table")
     dumps = task._region.diagnostics.dumps
-    dumps.append(RequestedDump(task.number, dumpcode, _cut(from_, short if length is None else length, 0)))
+    dumps.append(RequestedDump(task.number, code, data))
     return f"1/{len(dumps):04d}"
 
 
