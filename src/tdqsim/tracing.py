@@ -27,7 +27,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, 
 from tdqsim.cics import Condition, Region, Task, UnitOfWork
 from tdqsim.errors import UsageError
 from tdqsim.faults import add_hook, remove_hook
-from tdqsim.hosting import core_of
+from tdqsim.hosting import RegionInternals
 from tdqsim.languages import TaskInternals
 from tdqsim.report import resource_of
 
@@ -90,29 +90,29 @@ class Tracing:
     """The spans of one region, from :func:`trace` to :meth:`close`."""
 
     def __init__(self, region: Region, provider: TracerProvider | None) -> None:
-        self._core = core_of(region)
+        self._region, self._inside = region, RegionInternals(region)
         self._now = region.clock.time_ns
         self._tracer = get_tracer("tdqsim", tracer_provider=provider)
         self._tasks: dict[Task, _Open] = {}
         self._units: dict[str, _Open] = {}
         self._last_unit: tuple[str, _Open] | None = None  # its COMMIT and BACKOUT messages come after its end
         none = SimpleNamespace(trace=None, **dict.fromkeys(_EVENTS, lambda *_args, **_options: None))
-        self._before = self._core.recorder
+        self._before = self._inside.recorder
         self._next: Recorder[Any] = self._before or cast("Recorder[Any]", none)
         for name in (*_EVENTS, *_OF_A_HISTORY):
             if hasattr(self._next, name) and not hasattr(self, name):
                 setattr(self, name, getattr(self._next, name))
-        self._core.recorder = cast("Recorder[Any]", self)
-        self._core.link_watch = self._message
+        self._inside.recorder = cast("Recorder[Any]", self)
+        self._inside.link_watch = self._message
         add_hook(region, self)
 
     def close(self) -> None:
         """Stop tracing. Spans that have not ended end now."""
-        core, now = self._core, self._now()
-        if cast("object", core.recorder) is self:
-            core.recorder = self._before
-        core.link_watch = None
-        remove_hook(core.facade, self)
+        inside, now = self._inside, self._now()
+        if cast("object", inside.recorder) is self:
+            inside.recorder = self._before
+        inside.link_watch = None
+        remove_hook(self._region, self)
         for task in tuple(self._tasks):
             self._end_task(task, now, normal=True)
         for unit in self._units.values():
@@ -140,7 +140,7 @@ class Tracing:
 
     def after(self, task: Task, _command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """See :class:`tdqsim.cics.Hook`."""
-        frame = _INNERMOST.get(self._core.dispatcher.current)
+        frame = _INNERMOST.get(self._region.dispatcher.current)
         while frame is not None and frame.arguments is not arguments:
             frame = frame.outer
         if frame is None:
@@ -156,7 +156,7 @@ class Tracing:
         """See :class:`tdqsim.cics.Recorder`."""
         own = self._own_name(uow)
         if own not in self._units:  # it has begun in the command that ends it, or before the trace
-            self._begin_unit(uow, cast("Task | None", uow.task), _INNERMOST.get(self._core.dispatcher.current))
+            self._begin_unit(uow, cast("Task | None", uow.task), _INNERMOST.get(self._region.dispatcher.current))
         unit, netuowid = self._units.pop(own), uow.coordinator if uow.link and uow.coordinator else own
         self._last_unit = own, unit
         unit.span.set_attributes({"cics.outcome": "COMMIT" if committed else "BACKOUT", "cics.netuowid": netuowid})
@@ -190,7 +190,7 @@ class Tracing:
 
     def _around(self) -> _Frame | None:
         """The innermost frame of the strand. A command from which its task has ended by an exception ends now."""
-        frame = _INNERMOST.get(self._core.dispatcher.current)
+        frame = _INNERMOST.get(self._region.dispatcher.current)
         while frame is not None and frame.task is not None and TaskInternals(frame.task).ended:
             _close(frame, self._now())
             frame = frame.outer
@@ -199,7 +199,7 @@ class Tracing:
     def _begin_frame(
         self, name: str, holder: _Holder, facts: Mapping[str, object], kind: SpanKind = SpanKind.INTERNAL
     ) -> _Frame:
-        now, strand = self._now(), self._core.dispatcher.current
+        now, strand = self._now(), self._region.dispatcher.current
         frame = _Frame(self._begin(name, now, holder, facts, kind), now, strand, _INNERMOST.get(strand))
         _INNERMOST[strand] = frame
         return frame
@@ -236,7 +236,7 @@ class Tracing:
 
     def _own_name(self, uow: UnitOfWork) -> str:
         """The name of a unit of work in messages that its region sends as its coordinator."""
-        return f"{self._core.applid}.{uow.id.hex().upper()}"
+        return f"{self._region.applid}.{uow.id.hex().upper()}"
 
     def _begin(
         self, name: str, time_ns: int, holder: _Holder, facts: Mapping[str, object],
@@ -245,7 +245,7 @@ class Tracing:
         shown = {key: each.rstrip(" ") if isinstance(each, str) else each for key, each in facts.items()}
         known = {f"cics.{key}": each for key, each in shown.items() if isinstance(each, str | int) and each != ""}
         context = None if holder is None else set_span_in_context(holder.span)
-        attributes = {"cics.applid": self._core.applid, **known}
+        attributes = {"cics.applid": self._region.applid, **known}
         return self._tracer.start_span(name, context, kind, attributes, links, time_ns)
 
 
@@ -258,6 +258,6 @@ def trace(region: Region, tracer_provider: TracerProvider | None = None) -> Trac
     Raises:
         UsageError: the region is traced already.
     """
-    if core_of(region).link_watch is not None:
+    if RegionInternals(region).link_watch is not None:
         raise UsageError(f"{region.applid} is traced already; close that trace first")
     return Tracing(region, tracer_provider)

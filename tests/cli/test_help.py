@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from tdqsim.cli import COMMANDS
-from tdqsim.core.control import Address, announce, withdraw
+from tdqsim.core.control import Address
 
 HEADINGS = ["Begin", "Queues", "Operator's transactions", "Definitions and data sets", "Other systems and tools"]
 
@@ -45,15 +45,12 @@ def test_doctor_lists_what_a_server_of_this_user_serves(tdq, tmp_path, monkeypat
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     store = tmp_path / "store"
     store.mkdir()
-    files = announce([store], Address("http://127.0.0.1:1", "secret", os.getpid(), "PAYREGN", "region"))
-    try:
+    with Address("http://127.0.0.1:1", "secret", os.getpid(), "PAYREGN", "region").announced([store]):
         ended = tdq("doctor", "--json")
         served = json.loads(ended.out)["served"]
         assert [(each["place"], each["name"], each["pid"]) for each in served] == [(str(store), "PAYREGN", os.getpid())]
         assert "secret" not in ended.out
         assert str(store) in tdq("doctor").out
-    finally:
-        withdraw(files)
     assert json.loads(tdq("doctor", "--json").out)["served"] == []
 
 

@@ -124,7 +124,7 @@ def test_a_paragraph_may_end_the_program(programs):
 
 
 def test_names_of_paragraphs_are_checked(programs):
-    with pytest.raises(UsageError, match="there is no paragraph STANDARD-FEES; near are STANDARD-FEE"):
+    with pytest.raises(UsageError, match="there is no paragraph STANDARD-FEES; did you mean STANDARD-FEE"):
         programs.perform("FEES", "STANDARD-FEES")
     with pytest.raises(UsageError, match="paragraph L-END may be L-END OF LOGS, L-END OF ENDS"):
         programs.perform("FEES", "MAIN", stubs={"L-END": {}})

@@ -95,7 +95,7 @@ def test_a_program_goes_on_with_what_was_set(workshop, waiting):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("WS-COUNTER", "has no item WS-COUNTER; near are WS-COUNT"),
+        ("WS-COUNTER", "has no item WS-COUNTER; did you mean WS-COUNT"),
         ("NAME", "NAME OF CUSTOMER, NAME OF SUPPLIER"),
         ("LINE-TEXT (1)", "takes 2 subscripts, not 1"),
         ("LINE-NO (4)", "allowed are 1 to 3"),

@@ -176,7 +176,7 @@ def test_functions_of_verbs_come_before_the_region_and_may_leave_the_command_to_
 
 
 def test_wrong_stubs_are_refused(workshop):
-    with pytest.raises(UsageError, match="there is no condition 'IOERROR'; near are IOERR"):
+    with pytest.raises(UsageError, match="there is no condition 'IOERROR'; did you mean IOERR"):
         StubAnswer(resp="IOERROR")
     with pytest.raises(UsageError, match="'EIBEOX' is not a field of the EIB that a stub can set"):
         StubAnswer(eib={"EIBEOX": 1})

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tdqsim.core.control import Address, announce, control_folder, find
+from tdqsim.core.control import Address
 
 ADDRESS = Address("http://127.0.0.1:1", "token", 1, "PAYREGN", "region")
 
@@ -39,21 +39,23 @@ def taken(home, tmp_path, monkeypatch):
 
 def test_the_runtime_folder_comes_first(tmp_path, monkeypatch, home):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert control_folder(make=True) == tmp_path / "tdqsim"
-    announce([tmp_path], ADDRESS)
-    assert find(tmp_path) == ADDRESS
+    assert Address.folder(make=True) == tmp_path / "tdqsim"
+    with ADDRESS.announced([tmp_path]):
+        assert Address.find(tmp_path) == ADDRESS
+    assert Address.find(tmp_path) is None
     assert (tmp_path / "tdqsim").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_another_user_has_made_stops_nobody(taken, tmp_path):
-    control_folder(make=True)
-    assert control_folder(make=True) == taken / ".tdqsim"
-    announce([tmp_path], ADDRESS)
-    assert find(tmp_path) == ADDRESS
+    Address.folder(make=True)
+    assert Address.folder(make=True) == taken / ".tdqsim"
+    with ADDRESS.announced([tmp_path]):
+        assert Address.find(tmp_path) == ADDRESS
+    assert Address.find(tmp_path) is None
 
 
 def test_what_others_can_write_is_not_used(taken, tmp_path):
     (taken / ".tdqsim").mkdir(mode=0o755)
     (taken / ".tdqsim").chmod(0o755)
-    assert control_folder(make=True) is None
-    assert find(tmp_path) is None
+    assert Address.folder(make=True) is None
+    assert Address.find(tmp_path) is None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.core.messages import DATA_LIMIT, FrameDecoder, MessageError, MessageFrame, encode
+from tdqsim.core.messages import DATA_LIMIT, FrameDecoder, MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe
 
 KINDS = {"SAY": {"word": str, "count": int, "loud": bool, "names": list}, "HUSH": {}}
@@ -37,7 +37,7 @@ messages = st.builds(
 
 @given(st.lists(messages, max_size=5), st.randoms(use_true_random=False))
 def test_what_is_encoded_is_decoded_in_pieces_of_any_length(sent, chance):
-    stream = b"".join(map(encode, sent))
+    stream = b"".join(map(MessageFrame.to_bytes, sent))
     decoder, found, at = FrameDecoder(KINDS), [], 0
     while at < len(stream):
         piece = chance.randint(1, 50)
@@ -54,7 +54,7 @@ def test_any_bytes_are_messages_incomplete_or_refused(data):
 
 @given(messages, st.integers(0, 10**9))
 def test_a_message_with_some_bytes_changed_is_never_another_kind_of_error(message, seed):
-    chance, frame = random.Random(seed), bytearray(encode(message))
+    chance, frame = random.Random(seed), bytearray(message.to_bytes())
     for _ in range(chance.randint(1, 4)):
         frame[chance.randrange(len(frame))] = chance.randrange(256)
     try:
@@ -114,11 +114,11 @@ def test_what_is_no_message_is_refused(what):
 
 def test_what_is_too_long_is_not_sent():
     with pytest.raises(MessageError, match="allowed are"):
-        encode(MessageFrame("SAY", FIELDS | {"word": "x" * 70_000}))
+        MessageFrame("SAY", FIELDS | {"word": "x" * 70_000}).to_bytes()
     with pytest.raises(MessageError, match="allowed are"):
-        encode(MessageFrame("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)))
+        MessageFrame("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)).to_bytes()
     whole = MessageFrame("SAY", FIELDS, b"x" * DATA_LIMIT)
-    assert FrameDecoder(KINDS).feed(encode(whole)) == [whole]
+    assert FrameDecoder(KINDS).feed(whole.to_bytes()) == [whole]
 
 
 # -- channels ---------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_messages_are_numbered_each_way():
 def test_a_number_that_is_not_the_next_is_a_lost_link_for_both(number):
     ends = Ends()
     ends.here.send("HUSH", {})
-    ends.pipe.ends[1].take(encode(MessageFrame("HUSH", {}, b"", number)))
+    ends.pipe.ends[1].take(MessageFrame("HUSH", {}, b"", number).to_bytes())
     assert len(ends.arrived[1]) == 1
     assert (len(ends.lost[0]), len(ends.lost[1])) == (1, 1)
     assert f"message {number} came where 2 was due" in ends.lost[1][0]
@@ -164,7 +164,7 @@ def test_bytes_that_are_no_message_are_a_lost_link():
     ends.pipe.ends[0].take(b"GET / HTTP/1.1\r\n\r\n")
     assert ends.here.is_lost
     assert ends.there.is_lost
-    ends.pipe.ends[0].take(encode(MessageFrame("HUSH", {}, b"", 1)))
+    ends.pipe.ends[0].take(MessageFrame("HUSH", {}, b"", 1).to_bytes())
     assert ends.arrived[0] == []
 
 

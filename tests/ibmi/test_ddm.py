@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.messages import MessageFrame, encode
+from tdqsim.core.messages import MessageFrame
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
@@ -222,8 +222,8 @@ def outcome(call) -> str:
 def test_a_message_that_comes_twice_or_out_of_order_is_a_lost_link(linked, number):
     job, _, link = linked
     job.qsnddtaq("PLAIN", "APPLIB", b"x")
-    link.pipe.ends[1].take(encode(MessageFrame("CLEAR", dict.fromkeys(("user", "name", "library"), "X") | {"route": []}, b"",
-                                          number if number != 2 else 3)))  # fmt: skip
+    link.pipe.ends[1].take(MessageFrame("CLEAR", dict.fromkeys(("user", "name", "library"), "X") | {"route": []}, b"",
+                                          number if number != 2 else 3).to_bytes())  # fmt: skip
     assert link.pipe.closed
     expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")
 
@@ -237,7 +237,7 @@ def test_what_is_no_answer_is_a_lost_link(kind, fields, answers):
     with System("HERE") as system:
         pipe = Pipe()
         link = DdmLink(system.dispatcher, pipe.ends[1])
-        wrong = encode(MessageFrame(kind, fields, number=1, answers=answers))
+        wrong = MessageFrame(kind, fields, number=1, answers=answers).to_bytes()
         pipe.ends[0].open(lambda _question: pipe.ends[0].send(wrong), lambda _why: None)
         with pytest.raises(LinkDown, match="the link is gone"):
             link.clear("ANNA", "Q", "QGPL")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics.kernel.machine import NAMED
 from tdqsim.cli import main
 from tdqsim.cobol import Options
 from tdqsim.cobol.compiler import expand
 from tdqsim.cobol.translate import translate
 from tdqsim.definitions.csdup import parse_csd
+from tdqsim.definitions.machine import NAMED
 from tdqsim.errors import UsageError
 from tdqsim.facts import rules
 from tdqsim.probe import Answers, write_answers

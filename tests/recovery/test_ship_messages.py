@@ -15,7 +15,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.engine import Engine
-from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
+from tdqsim.core.messages import FrameDecoder, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.definitions import define_tdqueue
 from tests.recovery.complexes import Complex, pair
@@ -72,7 +72,7 @@ def test_a_request_that_has_gone_through_too_many_regions_is_refused_by_the_regi
         (message,) = FrameDecoder(KINDS).feed(data)
         if message.kind == "REQUEST":
             fields = {**message.fields, "hops": hops}
-            data = encode(MessageFrame(message.kind, fields, message.data, message.number, message.answers))
+            data = MessageFrame(message.kind, fields, message.data, message.number, message.answers).to_bytes()
         carry(data, to)
 
     pipe.carry = altered
@@ -230,7 +230,7 @@ def test_messages_that_no_region_sends_do_no_harm(two, what):
     kind, fields = STRANGE[what]
     pipe = two.link()._pipe
     answers = 99 if kind == "VOTE" else 0
-    pipe.ends[1].take(encode(MessageFrame(kind, fields, b"", 2, answers)))
+    pipe.ends[1].take(MessageFrame(kind, fields, b"", 2, answers).to_bytes())
     two.run()
     two.link().cut()
     two.link().restore()
@@ -252,7 +252,7 @@ def test_what_no_unit_of_work_can_be_asked_for_any_more_or_yet_is_a_lost_link(tw
         fields = {"COMMIT": {"key": key, "urgent": False}, "PREPARE": {"key": key}, "REQUEST": request.fields}
         for number, kind in enumerate(kinds, request.number + 1):
             data = request.data if kind == "REQUEST" else b""
-            far.take(encode(MessageFrame(kind, fields[kind], data, number, 0)))
+            far.take(MessageFrame(kind, fields[kind], data, number, 0).to_bytes())
             two.run()
         assert not two.link().acquired
         assert outcome(task.syncpoint) == "ROLLEDBACK"

@@ -170,10 +170,10 @@ def test_where_there_are_no_unix_sockets_a_port_of_loopback_is_found(places):
 
 
 def announced():
-    from tdqsim.core.control import control_folder
+    from tdqsim.core.control import Address
 
     found = []
-    for file in control_folder().glob("*.json"):
+    for file in Address.folder().glob("*.json"):
         try:
             found.append(json.loads(file.read_text()))
         except (FileNotFoundError, ValueError):

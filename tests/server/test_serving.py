@@ -24,7 +24,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client, RemoteError
-from tdqsim.core.control import find
+from tdqsim.core.control import Address
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.errors import ServeError
 from tdqsim.server.host import Host
@@ -290,12 +290,12 @@ def test_where_the_path_of_the_control_socket_is_too_long_commands_find_the_serv
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
     (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
     with running(place / "serve.yaml"):
-        address = find(place / "pay")
+        address = Address.find(place / "pay")
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address.url)
         assert not list(long.glob("**/*.sock"))
         with Client(address.url, address.token, timeout=300) as client:
             assert client.region("PAYREGN").inquire_tdqueue("PAYQ").type.name == "INTRA"
-    assert find(place / "pay") is None
+    assert Address.find(place / "pay") is None
 
 
 NO_CONTROL_FOLDER = """
@@ -310,7 +310,7 @@ control._candidates = lambda: iter(())
 def test_without_a_folder_for_control_addresses_everything_else_is_served(place):
     (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
     with running(place / "serve.yaml", first=NO_CONTROL_FOLDER) as ready:
-        assert find(place / "pay") is None
+        assert Address.find(place / "pay") is None
         with Client(ready["url"], ready["token"], timeout=300) as client:
             assert client.region("PAYREGN").inquire_tdqueue("PAYQ").type.name == "INTRA"
     log = (place / "log").read_text()

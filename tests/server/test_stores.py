@@ -15,8 +15,8 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
 from fastapi.testclient import TestClient
 
+from tdqsim.cics.internals import core_of
 from tdqsim.errors import StoreError
-from tdqsim.hosting import core_of
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.stores import StoreWatch

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
     from tdqsim.datasets import DataSetDirectory, JobLog
     from tdqsim.definitions.machine import Machine
+    from tdqsim.definitions.regionfile import RegionFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 K = TypeVar("K")
@@ -384,22 +385,25 @@ class Region(RegionBase):
 
     @classmethod
     @explains_wrong_types
-    def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
+    def from_directory(cls, path: Path | str | RegionFile, **overrides: Any) -> Region:
         """The region that ``region.yaml`` in a directory describes.
 
         The modules that ``handlers:`` names are imported from where Python looks; ``tdqsim.job.importable(path)``
         around all of the region's use adds the directory.
 
         Args:
-            path: the directory.
+            path: the directory, or the contents of the file, see :func:`tdqsim.definitions.load_region_file`.
             overrides: arguments that win over the file's; ``dd`` is added to the file's.
 
         Raises:
             DefinitionError: anything in the file or the definitions it names is wrong.
         """
-        from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415  (only directories need it)
+        from tdqsim.definitions import RegionFile, load_region_file  # noqa: PLC0415  (only directories need it)
 
-        return cls(**from_region_file(load_region_file(path), overrides))
+        if not isinstance(path, Path | str | RegionFile):
+            raise TypeError(f"from_directory: path is {path!r:.40}; allowed is str, Path or RegionFile")
+        file = path if isinstance(path, RegionFile) else load_region_file(path)
+        return cls(**from_region_file(file, overrides))
 
     def __repr__(self) -> str:
         return repr(self._core)

@@ -26,7 +26,7 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import store_path
-from tdqsim.core.control import find
+from tdqsim.core.control import Address
 from tdqsim.core.hexadecimal import hex_bytes
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class _At:
             InputError: no option selects a system.
         """
         place = self.store if self.store is not None else self.directory
-        if self.server or (place is not None and find(place) is not None):
+        if self.server or (place is not None and Address.find(place) is not None):
             with extension("server", "job")(self.server, place, self.user, ccsid) as served:
                 if served is not None:
                     yield served

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, command_output, warn
 from tdqsim.cli.output import emit_json
-from tdqsim.core.control import find
+from tdqsim.core.control import Address
 from tdqsim.errors import (
     ConversionError,
     DatasetError,
@@ -105,7 +105,7 @@ def _failed(error: Exception) -> int:
         return _report(
             code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and repeat the command to see the traceback"
         )
-    if isinstance(error, StoreInUse) and (served := find(error.path)) is not None and served.pid == error.pid:
+    if isinstance(error, StoreInUse) and (served := Address.find(error.path)) is not None and served.pid == error.pid:
         return _report(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""

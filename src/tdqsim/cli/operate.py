@@ -284,7 +284,7 @@ def _printed(place: Place, letter: str, number: str) -> list[_Row]:
 
 
 def _printed_here(region: Region, letter: str, number: str) -> Iterator[tuple[_Row, list[str]]]:
-    spool = on_demand.internals.core_of(region).data_sets.spool
+    spool = on_demand.internals.RegionInternals(region).spool
     for each in spool.datasets(letter.upper() or None):
         if number in ("", str(each.number)):
             row = {

@@ -24,7 +24,7 @@ from tdqsim.cli.completing import offered_directories
 from tdqsim.cli.errors import InputError, aside, warn
 from tdqsim.cli.examples import example
 from tdqsim.cli.extensions import extension
-from tdqsim.core.control import find
+from tdqsim.core.control import Address
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -217,7 +217,7 @@ class Place:
 
     def require_target(self) -> None:
         """Check that there is something to change: a store, or a server that has the region."""
-        if not self.server and not (self.store is None and self.directory is not None and find(self.directory)):
+        if not self.server and not (self.store is None and self.directory is not None and Address.find(self.directory)):
             self.require_store()
 
     @contextmanager
@@ -227,7 +227,7 @@ class Place:
         The server is found by the store if one is given, otherwise by the directory.
         """
         place = self.store if self.store is not None else self.directory
-        if not self.server and (place is None or find(place) is None):
+        if not self.server and (place is None or Address.find(place) is None):
             yield None
             return
         with extension("server", "region")(self.server, place) as region:
@@ -245,7 +245,9 @@ class Place:
             InputError: a server has the store.
         """
         place = self.store if self.store is not None else self.directory
-        address = extension("server", "answering")(place) if place is not None and find(place) is not None else None
+        if place is None or Address.find(place) is None:
+            return
+        address = extension("server", "answering")(place)
         if address is None:
             return
         there = f"{place}: {address.kind} {address.name} is served there by process {address.pid}"

@@ -13,7 +13,7 @@ from tdqsim.cli.examples import example
 from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, ServerOption
-from tdqsim.core.control import find
+from tdqsim.core.control import Address
 
 if TYPE_CHECKING:
     from tdqsim.report.topology import Site
@@ -107,7 +107,7 @@ def _owner(directory: Path | None) -> Site:
     """The region or IBM i system of a directory."""
     where = directory or Path()
     here = example(where) or where
-    served: Site | None = extension("server", "site")(here) if find(here) is not None else None
+    served: Site | None = extension("server", "site")(here) if Address.find(here) is not None else None
     if served is not None:
         return served
     if (where / on_demand.systemfile.SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():

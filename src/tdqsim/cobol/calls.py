@@ -21,7 +21,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics import Abend, Condition
+from tdqsim.cics import Abend, Condition, TranslationError
 from tdqsim.cobol._paragraph_entries import PARAGRAPH
 from tdqsim.cobol.area_warnings import over, unconverted, unfit, warn_of
 from tdqsim.cobol.code_pages import Conversion
@@ -42,21 +42,8 @@ from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, first_answer, give
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.vendor_options import vendor_options
 from tdqsim.facts import EIBFN, table
-from tdqsim.hosting import core_of, did_you_mean
-from tdqsim.languages import (
-    COMMON_OPTIONS,
-    AddressOf,
-    LengthOf,
-    Option,
-    Reference,
-    Resolved,
-    TaskInternals,
-    TextLiteral,
-    TranslationError,
-    abend_code,
-    brought,
-    resolve,
-)
+from tdqsim.hosting import RegionInternals, did_you_mean
+from tdqsim.languages import COMMON_OPTIONS, Option, Resolved, TaskInternals, resolve
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -64,7 +51,6 @@ if TYPE_CHECKING:
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
 _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
-_AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
 _LANGUAGES: Final = ("SQL", "DLI")
 _WORDS_KEPT: Final = 4096
@@ -178,7 +164,7 @@ def _return(level: Level, rows: Sequence[int]) -> None:
     del rows
     task = level.task
     region = task.region
-    if TaskInternals(task).ended or region.closed or core_of(region).is_watched:
+    if TaskInternals(task).ended or region.closed or RegionInternals(region).watched:
         task.return_()
     level.ended = True
 
@@ -216,13 +202,13 @@ class _Call:
         receives = [(each, option) for each, option in resolved.receives if not _fixed(declared, _at(option))]
         written = {_at(option) for _each, option in receives}
         for each, option in resolved.sends:
-            if each.kind not in ("flag", "data") and isinstance(option.argument, _AREAS):
+            if each.kind not in ("flag", "data") and option.is_area:
                 most = each.length if each.kind == "name" else _SIZES.get(each.kind, 0)
                 self.sent.append((_at(option), each.word, most))
             if each.kind == "flag":
                 self.constants[each.parameter] = True
-            elif isinstance(option.argument, TextLiteral):  # the value of an option without argument
-                self.constants[each.parameter] = _constant(str(option.argument.value), each.kind, each.length)
+            elif option.text is not None:  # the value of an option without argument
+                self.constants[each.parameter] = _constant(option.text, each.kind, each.length)
             elif each.kind == "data":
                 self.data.append((each.parameter, _at(option), each.word, _companion(each.word, given)))
             elif (constant := _literal(declared.written[_at(option)], each.kind, each.length)) is not None:
@@ -244,7 +230,7 @@ class _Call:
         self.before, self.wanted = _positional(resolved)
         self.record = _record(self.receivers, plain=self.before is None and not self.sets)
         areas = [*resolved.sends, *receives]
-        self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
+        self.checks = [(each, _at(option)) for each, option in areas if option.is_area]
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
     def issue(self, level: Level, rows: Sequence[int]) -> None:
@@ -274,15 +260,15 @@ class _Call:
         try:
             result = getattr(task, self.method)(*positional, **keywords)
         except Condition as condition:
-            self._deliver(level, self._areas(level, rows), brought(condition), pages)
-            if abend_code(condition):  # CICS ignores the other conditions; the program looks at its EIB
+            self._deliver(level, self._areas(level, rows), condition.received, pages)
+            if condition.abend_code:  # CICS ignores the other conditions; the program looks at its EIB
                 raise
             return
         if self.record is not None and result.__class__ is bytes and pages is None and task.condition is None:
             self._deliver_record(level, rows, result)
         elif self.receivers:
             met: Condition | None = task.condition
-            self._deliver(level, self._areas(level, rows), result if met is None else brought(met), pages)
+            self._deliver(level, self._areas(level, rows), result if met is None else met.received, pages)
 
     def tell_of_reads(self, level: Level, rows: Sequence[int]) -> None:
         """Warn of each argument of which the command reads bytes behind an area with guard pages."""
@@ -450,7 +436,7 @@ def too_long(declared: ExecCommand) -> list[tuple[str, str]]:
         return []
     found = []
     for each, option in sends:
-        if each.kind != "name" or not each.length or not isinstance(option.argument, _AREAS):
+        if each.kind != "name" or not each.length or not option.is_area:
             continue
         at = _at(option)
         name = _literal(declared.written[at], "name", 0) if at < len(declared.written) else None
@@ -531,10 +517,8 @@ def _fixed(declared: ExecCommand, at: int) -> bool:
 
 def _at(option: Option) -> int:
     """The number of the argument that an option of the resolved text names: A3 is the third."""
-    argument = option.argument
-    reference = argument.reference if isinstance(argument, AddressOf | LengthOf) else argument
-    assert isinstance(reference, Reference), option
-    return int(reference.name[1:]) - 1
+    assert option.variable is not None, option
+    return int(option.variable.name[1:]) - 1
 
 
 # -- by kind ---------------------------------------------------------------------------------------------------------

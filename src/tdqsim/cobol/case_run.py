@@ -35,7 +35,7 @@ from tdqsim.cobol.paragraphs import ParagraphResult
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.definitions import RegionFile, load_region_file
 from tdqsim.errors import TdqError
-from tdqsim.hosting import CodePage, core_of, from_region_file
+from tdqsim.hosting import CodePage, RegionInternals
 from tdqsim.languages import DataFile
 from tdqsim.testing import Outcomes, StillClock
 
@@ -112,7 +112,7 @@ def _region(directory: Path, clock: str) -> Iterator[Region]:
         file = _with_copies(load_region_file(directory), Path(folder))
         moment = datetime.fromisoformat(clock)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        with Region(**from_region_file(file, {"clock": StillClock(int(moment.timestamp()) * 10**9)})) as region:
+        with Region.from_directory(file, clock=StillClock(int(moment.timestamp()) * 10**9)) as region:
             yield region
 
 
@@ -143,7 +143,7 @@ class _Run:
         self.containers: tuple[str, ...] = ()
         self.channel: dict[str, bytes] = {}
         self.performed = ParagraphResult()
-        core_of(region).messages.listeners.append(self._listen)
+        RegionInternals(region).messages.listeners.append(self._listen)
         self.outcomes = Outcomes()
         self.outcomes.watch(region)
 

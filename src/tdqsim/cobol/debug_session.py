@@ -21,7 +21,7 @@ from tdqsim.cobol.debug_breakpoints import Breakpoints, FunctionBreakpoint, Line
 from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of
 from tdqsim.cobol.debug_variables import StorageItem
 from tdqsim.errors import TdqError
-from tdqsim.languages import TaskInternals, abend_code
+from tdqsim.languages import TaskInternals
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
@@ -65,7 +65,7 @@ def _code(error: Exception) -> str:
     """The abend code of an exception that leaves a program."""
     if isinstance(error, Abend):
         return error.code
-    return (abend_code(error) if isinstance(error, Condition) else "") or _PROGRAM_CHECK
+    return (error.abend_code if isinstance(error, Condition) else "") or _PROGRAM_CHECK
 
 
 class DebugSession:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from tdqsim.languages import EIB_LENGTH, NO_COMMAND, Completion, Eib, abstime, local_time
+from tdqsim.languages import Completion, Eib
 
 _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096
 _TEXT_PAGE: Final = "latin-1"
+_NO_COMMAND: Final = bytes(2)
+"""EIBFN before the first command."""
 _INDICATORS: Final = (59, 76)
 """The offsets of the indicators EIBSYNC to EIBNODAT: the first, and the end."""
 
@@ -34,13 +36,13 @@ class EibArea:
     __slots__ = ("_blank", "_buffer", "_fields", "_key", "_shown", "address", "last", "marked")
 
     def __init__(self) -> None:
-        self._buffer = ctypes.create_string_buffer(EIB_LENGTH)
+        self._buffer = ctypes.create_string_buffer(Eib.LENGTH)
         self.address = ctypes.addressof(self._buffer)
         self._shown = memoryview(self._buffer).cast("B")
         self._key: tuple[object, ...] = ()
-        self._blank = bytes(EIB_LENGTH)
+        self._blank = bytes(Eib.LENGTH)
         self._fields: tuple[object, ...] = ()
-        self.last = NO_COMMAND
+        self.last: Completion | None = None
         self.marked = False
 
     def mark(self, offset: int, data: bytes) -> None:
@@ -62,7 +64,7 @@ class EibArea:
             self._key, self._blank = key, _blank(eib)
         self._fields = ()
         last = self.last = eib.last
-        if last is NO_COMMAND:
+        if last.fn == _NO_COMMAND:
             return self._blank
         blank = bytearray(self._blank)
         blank[27:35], blank[51:59], blank[76:84] = _completed(last)
@@ -105,7 +107,7 @@ def _blank(eib: Eib) -> bytes:
     """The EIB of a task before its first command, without the task number."""
     head = b"".join((_clock(eib.moment_ns // _NS, eib.zone), _text(eib.eibtrnid, 4), bytes(4), _text(eib.eibtrmid, 4)))
     input_ = struct.pack(">xxHH", eib.eibcposn, eib.eibcalen) + eib.eibaid
-    return (head + input_ + bytes(8) + _text(eib.eibds, 8) + _text(eib.eibreqid, 8)).ljust(EIB_LENGTH, b"\0")
+    return (head + input_ + bytes(8) + _text(eib.eibds, 8) + _text(eib.eibreqid, 8)).ljust(Eib.LENGTH, b"\0")
 
 
 def _completed(last: Completion) -> tuple[bytes, bytes, bytes]:
@@ -120,6 +122,6 @@ def _text(text: str, size: int) -> bytes:
 @lru_cache(maxsize=64)
 def _clock(second: int, zone: tzinfo) -> bytes:
     """EIBTIME and EIBDATE of a second."""
-    moment = local_time(abstime(second * _NS, zone))
+    moment = datetime.fromtimestamp(second, zone)
     date = (moment.year - 1900) * 1000 + moment.timetuple().tm_yday
     return bytes.fromhex(f"{moment:0%H%M%S}C{date:07d}C")

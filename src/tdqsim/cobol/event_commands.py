@@ -14,25 +14,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Container
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.cics import Condition, Task
+from tdqsim.cics import Condition
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.facts import Cvda, Resp
-from tdqsim.hosting import WAIT, WaitMark, core_of
-from tdqsim.languages import (
-    COMMON_OPTIONS,
-    TimedWait,
-    completion,
-    interval_ns,
-    moment_of_day,
-    respond,
-    supersede_post,
-    wait,
-)
+from tdqsim.facts import Resp
+from tdqsim.languages import COMMON_OPTIONS, TaskInternals
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -51,7 +40,7 @@ def quiet(options: Container[str]) -> bool:
 
 
 def _respond(level: Level, options: _Options, command: str, resource: str, met: Condition) -> None:
-    respond(level.task, met, command, resource, nohandle=quiet(options), otherwise=None)
+    TaskInternals(level.task).respond(met, command, resource, nohandle=quiet(options))
 
 
 def _number(options: _Options, word: str) -> int:
@@ -62,68 +51,31 @@ def _number(options: _Options, word: str) -> int:
 def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     """POST: give an area that is posted when an interval has expired, or at a time of day."""
     del declared
-    task = level.task
-    try:
-        moment = _moment(task, options)
-    except Condition as met:
-        _respond(level, options, "POST", "", met)
-        return
-    storage, dispatcher, starts = level.storage, task.region.dispatcher, core_of(task.region).starts
-    supersede_post(task)
+    storage, events = level.storage, level.settings.events
     address = storage.get(level.libcob, _SIZE, b"\0")
-    events = level.settings.events
+
+    def ended(posted: bool) -> None:
+        storage.put(address, _POSTED if posted else bytes(_SIZE))
+        events.wake_all()
 
     pointer, given = options.get("SET"), options.get("REQID")
     reqid = "" if given is None else given.read().decode("latin-1")[:8].rstrip(" ")
-
-    def end(*, posted: bool) -> bool:
-        starts.drop_timed(reqid, expire)
-        if not posted and starts.posts.get(task) is take_back:  # the task may cancel it after it has expired, too
-            del starts.posts[task]
-        ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
-        if storage.timer is not None:  # it is None when this function was interrupted and runs again
-            storage.timer.cancel()
-        storage.timer = None  # last, because the timer keeps the storage alive
-        events.wake_all()
-        return True
-
-    def over() -> None:
-        end(posted=True)
-
-    expire, take_back = partial(end, posted=True), partial(end, posted=False)
-    storage.timer = dispatcher.call_at(moment, over)
-    starts.posts[task] = take_back
-    if pointer is not None:
-        pointer.point(address)
-    if reqid:
-        starts.add_timed(TimedWait(Cvda.POST, reqid, moment, task.userid), expire)
-        task.eib.eibreqid = reqid
-    task.eib.last = completion("POST")
-
-
-def _moment(task: Task, options: _Options) -> int:
-    """Return the time at which the area is to be posted.
-
-    Raises:
-        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: the time has passed.
-    """
     of_day = "TIME" in options or "AT" in options
     whole = _number(options, "TIME") if "TIME" in options else _number(options, "INTERVAL")
     parts = (_number(options, word) if word in options else None for word in ("HOURS", "MINUTES", "SECONDS"))
-    pause = interval_ns(whole, *parts)
-    now = int(task.region.clock.time_ns())
-    if not of_day:
-        return now + pause
-    moment = moment_of_day(task, now, pause)
-    if moment == now:
-        raise Condition(Resp.EXPIRED, detail="the time of the day is past")
-    return moment
+    try:
+        TaskInternals(level.task).post(ended, whole, *parts, of_day=of_day, reqid=reqid)
+    except Condition as met:
+        storage.free(address)
+        _respond(level, options, "POST", "", met)
+        return
+    if pointer is not None:
+        pointer.point(address)
 
 
 def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
     """WAIT EVENT: wait until the area is posted."""
     del declared
-    task = level.task
     pointer, named = options.get("ECADDR"), options.get("NAME")
     address = 0 if pointer is None else pointer.pointer
     name = "" if named is None else named.read().decode("latin-1")[:8].rstrip(" ")
@@ -135,12 +87,9 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
         return
     first = ctypes.c_ubyte.from_address(address)
 
-    def attempt() -> WaitMark | None:
-        return None if first.value & _COMPLETE else WAIT
-
-    if attempt() is WAIT:
-        wait(task, attempt, level.settings.events, "EKCWAIT", name)
-    task.eib.last = completion("WAIT EVENT")
+    inside = TaskInternals(level.task)
+    inside.wait_until(lambda: bool(first.value & _COMPLETE), level.settings.events, "EKCWAIT", name)
+    inside.completed("WAIT EVENT")
 
 
 def _load(level: Level, options: _Options, declared: ExecCommand) -> None:

@@ -45,17 +45,7 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.hosting import core_of
-from tdqsim.languages import (
-    NO_HANDLES,
-    Handles,
-    ProgramLevel,
-    TaskInternals,
-    TaskReturn,
-    abend_code,
-    calls_exits,
-    to_abend,
-)
+from tdqsim.languages import Handles, ProgramLevel, TaskInternals, TaskReturn
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """The prefix of libcob's messages. It is removed because its line is not always that of the statement."""
@@ -273,7 +263,7 @@ class Level:
 
     def _runaway_ms(self, task: Task) -> int:
         """The runaway limit of a task: RUNAWAY of its transaction, or that of the region."""
-        entry = core_of(task.region).transactions.get(task.transid)
+        entry = task.region.resources.transactions.get(task.transid)
         own = None if entry is None else entry.definition.runaway_ms
         return self.settings.runaway_ms if own is None else own
 
@@ -383,12 +373,12 @@ class Level:
         if serial not in known:
             self._frames.append((serial, TaskInternals(task).handles))
             if len(self._frames) > 1:
-                TaskInternals(task).handles = NO_HANDLES
+                TaskInternals(task).handles = Handles()
 
     def _handles(self, error: Abend | Condition) -> bool:
         """Whether a HANDLE ABEND label of this level handles an exception."""
         label = self._abend_label()
-        if label is None or not calls_exits(error) or (isinstance(error, Condition) and not abend_code(error)):
+        if label is None or not (error.abend_code if isinstance(error, Condition) else not error.cancel):
             return False
         self.branch = label.number
         watching.note_abend(self, error, handled=True)
@@ -403,7 +393,7 @@ class Level:
         """Deactivate the abend exit, as CICS does when it enters one."""
         handles = TaskInternals(self.task).handles
         TaskInternals(self.task).handles = handles._replace(abend=None, cancelled=handles.abend)
-        self.task.abcode = to_abend(self.task, error).code
+        TaskInternals(self.task).note_abend(error)
 
     def failure(self, why: int, *, may_continue: bool) -> bool:
         """Handle a failure of a program of the level; returns whether its first program continues at its abend exit."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tdqsim.cobol._paragraph_entries import ENTER, GO_BACK, LEAVE
 from tdqsim.cobol.program_storage import ProgramStorage, StorageSnapshot
 from tdqsim.errors import UsageError
-from tdqsim.hosting import close_names
+from tdqsim.hosting import did_you_mean
 
 if TYPE_CHECKING:
     from tdqsim.cobol.stubs import Answered
@@ -83,9 +83,7 @@ def _found(names: Sequence[str], name: str) -> str:
         return found[0]
     if found:
         raise UsageError(f"paragraph {name} may be {', '.join(found)}")
-    near = close_names(wanted, set(names), 3)
-    hint = f"; near are {', '.join(near)}" if near else ""
-    raise UsageError(f"there is no paragraph {name}{hint}")
+    raise UsageError(f"there is no paragraph {name}{did_you_mean(wanted, names, 3)}")
 
 
 def paragraph_step(level: Answered, text: str) -> int:

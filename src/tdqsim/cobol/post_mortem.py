@@ -15,7 +15,7 @@ from tdqsim.cobol.level import Level
 from tdqsim.cobol.trace import Trace
 from tdqsim.cobol.watching import own_watcher
 from tdqsim.errors import RegionClosed
-from tdqsim.languages import ProgramState, has_program, note_program
+from tdqsim.languages import ProgramState, note_program
 from tdqsim.state import DumpedItem
 
 _ITEMS: Final = 500
@@ -24,20 +24,21 @@ _ITEMS: Final = 500
 
 def note_state(level: Level, error: BaseException) -> None:
     """Add the state of the programs of a task to the exception that ends one of them."""
-    if not isinstance(error, Exception) or isinstance(error, RegionClosed) or has_program(error):
+    if not isinstance(error, Exception) or isinstance(error, RegionClosed):
         return
-    frames = frames_of(level.task)
-    file, line = split_place(_place(level, error, frames))
-    note_program(
-        error,
-        ProgramState(
+
+    def describe() -> ProgramState:
+        frames = frames_of(level.task)
+        file, line = split_place(_place(level, error, frames))
+        return ProgramState(
             absolute(file) if line else "",
             line,
             tuple(f"{frame.place} {frame.title}" for frame in frames),
             _commands(level),
             tuple(_items(frames)),
-        ),
-    )
+        )
+
+    note_program(error, describe)
 
 
 def _place(level: Level, error: BaseException, frames: list[ProgramFrame]) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics import COMMANDS, Condition
+from tdqsim.cics import COMMANDS, Condition, TranslationError
 from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import Resp, table
-from tdqsim.languages import COMMON_OPTIONS, TranslationError, abend_program, completion, resolve, respond
+from tdqsim.languages import COMMON_OPTIONS, TaskInternals, resolve
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -138,9 +138,9 @@ def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecC
         level.task.handle_abend(level.abend_exit(declared.labels[0][1]), cancel=cancel, reset=reset)
     elif named is not None:
         try:
-            level.task.handle_abend(abend_program(level.task, _name(named)), cancel=cancel, reset=reset)
+            level.task.handle_abend(TaskInternals(level.task).abend_exit(_name(named)), cancel=cancel, reset=reset)
         except Condition as met:
-            respond(level.task, met, "HANDLE ABEND", _name(named), nohandle=quiet(options), otherwise=None)
+            TaskInternals(level.task).respond(met, "HANDLE ABEND", _name(named), nohandle=quiet(options))
     else:
         level.task.handle_abend(cancel=cancel, reset=reset)
 
@@ -158,12 +158,12 @@ def _getmain(level: Level, options: dict[str, Area | None], declared: ExecComman
     size = length.number
     if size < 1:
         met = Condition(Resp.LENGERR, 1, f"GETMAIN of {size} bytes")
-        respond(level.task, met, "GETMAIN", "", nohandle=quiet(options), otherwise=None)
+        TaskInternals(level.task).respond(met, "GETMAIN", nohandle=quiet(options))
     else:
         initial = options.get("INITIMG")
         owner = level.settings.shared if "SHARED" in options else level.storage
         pointer.point(owner.get(level.libcob, -(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
-        level.task.eib.last = completion("GETMAIN")
+        TaskInternals(level.task).completed("GETMAIN")
 
 
 def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -171,10 +171,10 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
     data, pointer = options.get("DATA"), options.get("DATAPOINTER")
     address = level.libcob.original(data.address) if data is not None else pointer.pointer if pointer is not None else 0
     if level.storage.free(address) or level.settings.shared.free(address):
-        level.task.eib.last = completion("FREEMAIN")
+        TaskInternals(level.task).completed("FREEMAIN")
     else:
         met = Condition(Resp.INVREQ, 1, "FREEMAIN of storage that is not from GETMAIN")
-        respond(level.task, met, "FREEMAIN", "", nohandle=quiet(options), otherwise=None)
+        TaskInternals(level.task).respond(met, "FREEMAIN", nohandle=quiet(options))
 
 
 def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> tuple[str, dict[str, Any]]:
@@ -236,7 +236,7 @@ def _address(level: Level, options: dict[str, Area | None], declared: ExecComman
         pointer = options.get(word)
         if pointer is not None:
             pointer.point(_NO_AREA if address is None else address)
-    level.task.eib.last = completion("ADDRESS")
+    TaskInternals(level.task).completed("ADDRESS")
 
 
 def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -246,7 +246,7 @@ def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCo
     assert area is not None
     assert using is not None
     area.point(using.pointer)
-    level.task.eib.last = completion("ADDRESS")
+    TaskInternals(level.task).completed("ADDRESS")
 
 
 def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:

@@ -27,7 +27,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.hosting import close_names
+from tdqsim.hosting import did_you_mean
 
 MEMORY: Final = "/proc/self/mem"
 """By this file storage is read where an address may be wrong: the kernel refuses, and the process goes on."""
@@ -303,9 +303,7 @@ class ProgramStorage:
         first, *groups = (part.upper() for part in _QUALIFIER.split(match["names"]))
         items = [item for item in self._symbols.items if item.name == first and _within(groups, item.above)]
         if not items:
-            near = close_names(first, set(self), 3)
-            hint = f"; near are {', '.join(near)}" if near else ""
-            raise UsageError(f"program {self.program} has no item {name}{hint}")
+            raise UsageError(f"program {self.program} has no item {name}{did_you_mean(first, set(self), 3)}")
         if len(items) > 1:
             ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
             raise UsageError(f"program {self.program}: {name} may be {ways}")

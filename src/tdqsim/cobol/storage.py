@@ -6,6 +6,7 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cobol._libcob import Libcob
     from tdqsim.cobol.display import DisplayLines
-    from tdqsim.hosting import Timer
 
 
 class RunningLevel(Protocol):
@@ -50,7 +50,6 @@ class TaskStorage:
 
     Attributes:
         levels: the levels of COBOL programs, the lowest last.
-        timer: the timer of its POST that has not expired, or None.
         page: its DISPLAY output; None before the first line.
         cursors: its open SQL cursors, by program and name.
         yields: how many of its commands have given up control, see ``facts/suspends.tsv``.
@@ -58,7 +57,7 @@ class TaskStorage:
             -1 before the first look.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "page", "timer", "yields", "yields_known")
+    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "page", "yields", "yields_known")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
@@ -66,7 +65,6 @@ class TaskStorage:
         self._held: dict[object, GuardedArea] | None = None
         self._twa: GuardedArea | None = None
         self.page: DisplayLines | None = None
-        self.timer: Timer | None = None
         self.cursors: dict[tuple[str, str], Cursor] = {}
         self.yields, self.yields_known = 0, -1
 
@@ -132,6 +130,12 @@ class TaskStorage:
         if self._twa is None:
             self._twa = GuardedArea(libcob, "TWA", bytes(size))
         return self._twa.address
+
+    def put(self, address: int, data: bytes) -> None:
+        """Write to storage that :meth:`get` has allocated; without effect once it is free."""
+        area = (self._got or {}).get(address)
+        if area is not None:
+            ctypes.memmove(address, data, len(data))
 
     def free(self, address: int) -> bool:
         """Free storage; False when it was not allocated here."""

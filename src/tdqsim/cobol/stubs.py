@@ -29,9 +29,9 @@ from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import CVDAS, EIBFN, Resp, table
-from tdqsim.hosting import close_names
-from tdqsim.languages import AIDS, NO_COMMAND, completion, respond
+from tdqsim.facts import AIDS, CVDAS, Resp, table
+from tdqsim.hosting import did_you_mean
+from tdqsim.languages import TaskInternals
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
@@ -161,8 +161,7 @@ class StubAnswer:
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
-    near = close_names(name, set(known), 3)
-    return f"; near are {', '.join(near)}" if near else f"; there are {', '.join(known)}"
+    return did_you_mean(name, known, 3) or f"; there are {', '.join(known)}"
 
 
 class AnyStub:
@@ -307,7 +306,7 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
         UsageError: a value does not fit its area.
     """
     task = level.task
-    task.eib.last = completion(name) if name in EIBFN else NO_COMMAND
+    TaskInternals(task).completed(name)
     condition = answer if isinstance(answer, Condition) else None
     eib: Mapping[str, Value] = {}
     if isinstance(answer, StubAnswer):
@@ -319,7 +318,7 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
             condition = Condition(Resp[answer.resp], answer.resp2, "the answer of a stub", rule="")
     try:
         if condition is not None:
-            respond(task, condition, name, "", nohandle=nohandle, otherwise=None)
+            TaskInternals(task).respond(condition, name, nohandle=nohandle)
     finally:
         for field_name, value in eib.items():
             _put_eib(level, field_name, value)

@@ -42,20 +42,50 @@ class Address(NamedTuple):
     name: str
     kind: str
 
+    @staticmethod
+    def folder(*, make: bool = False) -> Path | None:
+        """The private folder of this user; None if there is none.
 
-def control_folder(*, make: bool = False) -> Path | None:
-    """The private folder of this user; None if there is none.
+        Args:
+            make: whether to create it if it does not exist.
+        """
+        for folder in _candidates():
+            if make:
+                with contextlib.suppress(OSError):
+                    folder.mkdir(mode=0o700)
+            if _is_private(folder):
+                return folder
+        return None
 
-    Args:
-        make: whether to create it if it does not exist.
-    """
-    for folder in _candidates():
-        if make:
-            with contextlib.suppress(OSError):
-                folder.mkdir(mode=0o700)
-        if _is_private(folder):
-            return folder
-    return None
+    @classmethod
+    def find(cls, place: Path) -> Address | None:
+        """The address that a server left for a directory or store; does not check whether the server answers."""
+        for folder in filter(_is_private, _candidates()):
+            address = _read(_file_of(folder, place))
+            if address.get("place") == str(place.resolve()) and address.keys() >= set(cls._fields):
+                url, token, name, kind = (str(address[word]) for word in ("url", "token", "name", "kind"))
+                return cls(url, token, int(str(address["pid"])), name, kind)
+        return None
+
+    @contextlib.contextmanager
+    def announced(self, places: Iterable[Path]) -> Iterator[None]:
+        """Leave a file for each place, until the end of the block.
+
+        Raises:
+            UsageError: there is no private folder.
+        """
+        left: list[Path] = []
+        try:
+            folder = self.folder(make=True)
+            if folder is None:
+                raise UsageError("there is no private folder for control addresses; set XDG_RUNTIME_DIR")
+            _sweep(folder)
+            left += (_write(folder, place, self) for place in places)
+            yield
+        finally:
+            for file in left:
+                if _read(file).get("pid") == self.pid:  # another server may have replaced it
+                    file.unlink(missing_ok=True)
 
 
 def _candidates() -> Iterator[Path]:
@@ -89,31 +119,18 @@ def _file_of(folder: Path, place: Path) -> Path:
     return folder / f"{hashlib.sha256(str(place.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
-def announce(places: Iterable[Path], address: Address) -> list[Path]:
-    """Write a file for each place; return the files.
-
-    Raises:
-        UsageError: there is no private folder.
-    """
+def _write(folder: Path, place: Path, address: Address) -> Path:
     import json  # noqa: PLC0415  (only servers need it)
 
-    folder = control_folder(make=True)
-    if folder is None:
-        raise UsageError("there is no private folder for control addresses; set XDG_RUNTIME_DIR")
-    _sweep(folder)
-    left = []
-    for place in places:
-        file = _file_of(folder, place)
-        part = file.with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(FileNotFoundError):
-            part.unlink()
-        record = {"place": str(place.resolve()), "url": address.url, "token": address.token, "pid": address.pid,
-                  "name": address.name, "kind": address.kind}  # fmt: skip
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:  # noqa: PTH123
-            json.dump(record, out)
-        part.replace(file)
-        left.append(file)
-    return left
+    file = _file_of(folder, place)
+    part = file.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        part.unlink()
+    record = {"place": str(place.resolve())} | address._asdict()
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:  # noqa: PTH123
+        json.dump(record, out)
+    part.replace(file)
+    return file
 
 
 def _sweep(folder: Path) -> None:
@@ -146,30 +163,12 @@ def _answers(url: str) -> bool:
     return True
 
 
-def withdraw(files: Iterable[Path]) -> None:
-    """Remove the files that this process has written."""
-    for file in files:
-        address = _read(file)
-        if address.get("pid") == os.getpid():
-            file.unlink(missing_ok=True)
-
-
-def find(place: Path) -> Address | None:
-    """The address that a server left for a directory or store; does not check whether the server answers."""
-    for folder in filter(_is_private, _candidates()):
-        address = _read(_file_of(folder, place))
-        if address.get("place") == str(place.resolve()) and address.keys() >= set(Address._fields):
-            url, token, name, kind = (str(address[word]) for word in ("url", "token", "name", "kind"))
-            return Address(url, token, int(str(address["pid"])), name, kind)
-    return None
-
-
 def all_served() -> Iterator[tuple[Path, Address]]:
     """Every directory and store of this user that a running process serves, with the address of the server."""
     for folder in filter(_is_private, _candidates()):
         for file in sorted(folder.glob("*.json")):
             place = _read(file).get("place")
-            address = find(Path(str(place))) if place else None
+            address = Address.find(Path(str(place))) if place else None
             if address is not None and alive(address.pid):
                 yield Path(str(place)), address
 

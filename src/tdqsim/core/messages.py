@@ -57,21 +57,20 @@ class MessageFrame:
     number: int = 0
     answers: int = 0
 
+    def to_bytes(self) -> bytes:
+        """The message as a frame.
 
-def encode(message: MessageFrame) -> bytes:
-    """Convert a message to a frame.
-
-    Raises:
-        MessageError: the message is too long.
-    """
-    values = {"kind": message.kind, "number": message.number, "answers": message.answers, "fields": {**message.fields}}
-    header = json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
-    if len(header) > _HEADER_LIMIT or len(message.data) > DATA_LIMIT:
-        raise MessageError(
-            f"{message.kind}: {len(header)} bytes of fields and {len(message.data)} of data; "
-            f"allowed are {_HEADER_LIMIT} and {DATA_LIMIT}"
-        )
-    return _PREFIX.pack(VERSION, 0, len(header), len(message.data)) + header + message.data
+        Raises:
+            MessageError: it is too long.
+        """
+        values = {"kind": self.kind, "number": self.number, "answers": self.answers, "fields": {**self.fields}}
+        header = json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
+        if len(header) > _HEADER_LIMIT or len(self.data) > DATA_LIMIT:
+            raise MessageError(
+                f"{self.kind}: {len(header)} bytes of fields and {len(self.data)} of data; "
+                f"allowed are {_HEADER_LIMIT} and {DATA_LIMIT}"
+            )
+        return _PREFIX.pack(VERSION, 0, len(header), len(self.data)) + header + self.data
 
 
 class FrameDecoder:

@@ -140,12 +140,19 @@ class Notices:
 
     # -- saying -------------------------------------------------------------------------------------------------------
 
-    def say(self, event: str, *, traceback: str = "", exc_info: BaseException | None = None, **inserts: Any) -> bool:
+    def say(
+        self,
+        event: str,
+        *,
+        traceback: BaseException | str = "",
+        exc_info: BaseException | None = None,
+        **inserts: Any,
+    ) -> bool:
         """Say that something will not happen, in the words of ``facts/notices.tsv``, and log the event.
 
         Args:
             event: the row.
-            traceback: see :class:`Notice`.
+            traceback: see :class:`Notice`; of an error, its lines in the user's files.
             exc_info: an error whose whole traceback is for the log.
             inserts: what the templates name, by the vendor's names of it: ``queue``, ``transid``, ``task``, ...
 
@@ -153,6 +160,7 @@ class Notices:
             Whether it is new: it was not said before, or no longer lasted.
         """
         words = self._wordings(event, inserts)
+        lines = own_lines(traceback) if isinstance(traceback, BaseException) else traceback
         if self._log is not None:
             write = self._log.error if words.severity == "error" else self._log.warning
             more = {} if exc_info is None else {"exc_info": exc_info}
@@ -160,7 +168,7 @@ class Notices:
         return self._add(
             Notice(
                 words.id, words.resource, _bounded(words.reason), _bounded(words.cure), words.severity, event,
-                str(inserts.get("task", "")), traceback, self._time_ns(),
+                str(inserts.get("task", "")), lines, self._time_ns(),
             )
         )  # fmt: skip
 

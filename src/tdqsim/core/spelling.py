@@ -14,7 +14,13 @@ def close_names(written: str, known: Iterable[str], most: int = 1) -> list[str]:
     return [names[each] for each in get_close_matches(written[:_LONGEST].lower(), names, n=most)]
 
 
-def did_you_mean(written: str, known: Iterable[str]) -> str:
-    """The end of an error message: ``; did you mean NAME?``, or nothing when no known name resembles ``written``."""
-    close = close_names(written, known)
-    return f"; did you mean {close[0]}?" if close else ""
+def did_you_mean(written: str, known: Iterable[str], most: int = 1) -> str:
+    """The end of an error message: ``; did you mean NAME?``, or nothing when no known name resembles ``written``.
+
+    Args:
+        written: the misspelt name.
+        known: the names that would be right.
+        most: the most names to suggest, as ``; did you mean NAME, OTHER or THIRD?``.
+    """
+    *others, last = close_names(written, known, most) or [""]
+    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame
 from tdqsim.errors import TdqError
 
 
@@ -75,7 +75,7 @@ class MessageChannel:
         if self.is_lost:
             raise LinkDown(f"{kind} was not sent: the link is gone")
         number = self.sent + 1
-        frame = encode(MessageFrame(kind, fields, data, number, answers))
+        frame = MessageFrame(kind, fields, data, number, answers).to_bytes()
         self.sent = number
         self._transport.send(frame)
         return number

@@ -27,7 +27,7 @@ from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem, UsageError
-from tdqsim.facts import Resp, rules
+from tdqsim.facts import EIBFN, Resp, Rule, rules, rules_of
 
 MACHINE_PRODUCTS: Final = ("CICS", "IBMI")
 _KEYS: Final[tuple[str, ...]] = ("resp", "resp2", "message", "abend")
@@ -36,6 +36,19 @@ _FORMS: Final = {
     "abend": (re.compile(r"[A-Z0-9$@#]{4}"), "four characters A-Z 0-9 $ @ #"),
     "message": (re.compile(r"[A-Z]{3}[A-Z0-9]{4,6}"), "a message id such as CPF9801 or DFHTD0183"),
 }
+
+
+NAMED: Final = frozenset(
+    """
+    DISABLE-PENDING-NEWCOMER EX-END EX-FIXED-LENGTH EX-FREE-CLOSE EX-IOERR-IGNORE EX-IOERR-SKIP EX-SYSOUT-LENGTH
+    EX-VARIABLE-LENGTH EX-WRITE-ZERO EXIT-XTDREQ-NOTAUTH IC-CANCEL-PROTECT LOCK-QBUSY-NOSUSPEND REC-CHAIN-TOO-LONG
+    REC-DAMAGED-RECORD REC-SYSIDERR-CLOSED REC-SYSIDERR-LINK REC-SYSIDERR-OUT-OF-SERVICE REC-SYSIDERR-UNKNOWN
+    SEC-XTRAN-MIRROR
+    TD-DISABLED TD-INDIRECT-MISSING TD-INDIRECT-RING TD-INTRA-LONGEST-RECORD TD-QIDERR TD-REMOTE-DISABLED
+    TD-WRITEQ-LENGERR
+    """.split()  # noqa: SIM905  (a list of words to be read as one)
+)
+"""The rules that conditions name where they are raised, so that others with the same RESP2 do not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,22 @@ class Machine:
     product: str
     release: str
     answers: Mapping[str, MachineAnswer]
+
+    @staticmethod
+    def why_not_told_apart(row: Rule) -> str:
+        """Why a region cannot recognize the condition of a rule, as text; empty if it can."""
+        if not row.resp or row.resp == "NORMAL":
+            return "the rule has no condition, so that its RESP, RESP2 and abend code cannot be replaced"
+        if row.id in NAMED:
+            return ""
+        if row.resp == "SYSIDERR" and not int(row.resp2 or 0):
+            causes = ", ".join(sorted(rule for rule in NAMED if rule.startswith("REC-SYSIDERR-")))
+            return f"SYSIDERR without RESP2 is the same for each command that goes to another system; name {causes}"
+        what = f"{row.command} {row.resp}{f' RESP2 {row.resp2}' if row.resp2 else ''}"
+        if not any(name == row.command for name in EIBFN):
+            return f"the rule is {what}: conditions have the full names of commands, and {row.command} is not one"
+        same = [each.id for each in rules_of(row.resp, int(row.resp2 or 0), row.command) if each.id != row.id]
+        return f"the rule is {what}, as {', '.join(same)}: the simulator cannot tell them apart" if same else ""
 
 
 def machine_of(given: Path | str | Machine) -> Machine:

@@ -5,6 +5,7 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 
 ===========================  =====================================================================================
 ``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
+``AIDS``                     the character that EIBAID shows, by the name of the key
 ``ABEND_CODES``              the abend code of each unhandled condition; a condition without one is ignored by default
 ``ATTRIBUTE_CVDA``           what INQUIRE shows for an attribute's keyword: its option, and the CVDA
 ``CVDAS``                    the number of each CVDA of the vendor's whole table, by name
@@ -21,7 +22,8 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
 ``notice_words()``           the texts of a notice
 ``rules()``                  all rules of behaviour by id
-``rules_of()``               the rules that a condition or message may rest on; ``unconfirmed()``: their confidence
+``rules_of()``               the rules that a condition or message may rest on; ``unconfirmed()``: their confidence,
+                         ``doubt()``: a remark on it
 ===========================  =====================================================================================
 """
 
@@ -33,6 +35,7 @@ from tdqsim.facts._codes import CVDAS, Cvda, Resp
 from tdqsim.facts._notices import notice_words
 from tdqsim.facts._records import (
     ABEND_CODES,
+    AIDS,
     ATTRIBUTE_CVDA,
     EIBFN,
     EIBRCODE,
@@ -54,11 +57,12 @@ from tdqsim.facts._tables import table
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.facts._rules import CONFIDENCE, Rule, rules, rules_of, unconfirmed
+    from tdqsim.facts._rules import CONFIDENCE, Rule, doubt, rules, rules_of, unconfirmed
     from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 __all__ = [
     "ABEND_CODES",
+    "AIDS",
     "ATTRIBUTE_CVDA",
     "CONFIDENCE",
     "CVDAS",
@@ -82,6 +86,7 @@ __all__ = [
     "TdqueueAttribute",
     "TdqueueInfo",
     "TdqueueOption",
+    "doubt",
     "notice_words",
     "rules",
     "rules_of",
@@ -90,7 +95,7 @@ __all__ = [
 ]
 
 # Only tests and tools need the rules, so they are imported on first use.
-_OF_RULES = ("CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed")
+_OF_RULES = ("CONFIDENCE", "Rule", "doubt", "rules", "rules_of", "unconfirmed")
 __getattr__, __dir__ = lazy_names(
     __name__, {"tdqsim.facts._rules": _OF_RULES, "tdqsim.facts.inquiries": ("TdqueueInfo", "TdqueueOption")}
 )

@@ -162,6 +162,8 @@ def _supplied(row: dict[str, str]) -> SuppliedQueue:
 ABEND_CODES: Mapping[Resp, str] = MappingProxyType({Resp[row["name"]]: row["abend"] for row in table("abend")})
 """The abend code of each condition that a program does not handle. CICS ignores an unhandled condition without one."""
 
+AIDS: Mapping[str, bytes] = MappingProxyType({row["name"]: row["value"].encode("latin-1") for row in table("aids")})
+"""The character that EIBAID shows for each key, such as ``PF1``."""
 EIBFN: Mapping[str, bytes] = MappingProxyType({row["command"]: bytes.fromhex(row["code"]) for row in table("eibfn")})
 """The two bytes of EIBFN by command name, such as ``READQ TD``."""
 

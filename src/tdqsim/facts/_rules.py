@@ -93,6 +93,12 @@ def unconfirmed(rules: Iterable[Rule]) -> dict[str, str]:
     return {} if any(each in _SHOWN for each in confidence.values()) else confidence
 
 
+def doubt(unconfirmed_rules: Mapping[str, str]) -> str:
+    """A remark on the rules that an answer rests on and that no vendor source shows; empty if there are none."""
+    shown = "; or ".join(f"{rule}, {confidence}" for rule, confidence in unconfirmed_rules.items())
+    return f" (rule {shown})" if shown else ""
+
+
 @cache
 def rules() -> Mapping[str, Rule]:
     """All rules by id.

@@ -10,7 +10,6 @@ from typing_extensions import TypeVar
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import refuse_coroutine
-from tdqsim.core.notices import own_lines
 from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
 from tdqsim.ibmi import (
@@ -178,7 +177,7 @@ class StartedJob(Generic[T_co]):
             told = self._strand.end_queue or self._strand.reported  # somebody waits for it, or has ended it
             if not told and not isinstance(error, SystemClosed):
                 name, what = self.job.qualified_name, f"{type(error).__name__}: {error}"
-                self.job.system.notices.say("job_failed", task=name, what=what, traceback=own_lines(error))
+                self.job.system.notices.say("job_failed", task=name, what=what, traceback=error)
             raise
         else:
             return value

@@ -176,3 +176,8 @@ class EscapeMessage(TdqError):
     def rules(self) -> tuple[Rule, ...]:
         """The rules of behaviour that it rests on, or may rest on; see :func:`tdqsim.facts.rules_of`."""
         return (facts.rules()[self.rule],) if self.rule else facts.rules_of(self.message_id)
+
+    @property
+    def doubt(self) -> str:
+        """A remark on the rules that it rests on, if no vendor source shows them; else empty."""
+        return facts.doubt(facts.unconfirmed(self.rules))

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.hosting import Entry, Half, Store, StoredRegion
+from tdqsim.hosting import Entry, Half, StoredRegion
 from tdqsim.ibmi import EscapeMessage, Journal, System, take_entries
 
 _PAUSE: Final = 0.05
@@ -58,9 +58,9 @@ class Queue(NamedTuple):
     incarnation: int
 
 
-def _identity(store: Store, number: int) -> int:
+def _identity(store_id: bytes, number: int) -> int:
     """A number that identifies a queue among all others; 0 as long as nothing of it is stored."""
-    return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
+    return crc32(number.to_bytes(8, "big"), crc32(store_id)) if number else 0
 
 
 class _Region(StoredRegion):
@@ -80,7 +80,7 @@ class _Region(StoredRegion):
         now = queue.now
         return Queue(
             name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, queue.order.name,
-            queue.key_length, self.recoverable(name), _identity(self.store, now.number),
+            queue.key_length, self.recoverable(name), _identity(self.store.store_id, now.number),
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[tuple[int, Entry]]:
@@ -172,7 +172,7 @@ class _System:
             first = next((seq for seq, _ in self.entries(name)), last + 1)
         return Queue(
             name, first, last, held.count, held.text_bytes, queue.attributes.seq.removeprefix("*"),
-            queue.key_length, queue.attributes.force, _identity(self._system.store, queue.number),
+            queue.key_length, queue.attributes.force, _identity(self._system.store.store_id, queue.number),
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[tuple[int, Entry]]:

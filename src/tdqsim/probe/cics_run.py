@@ -13,7 +13,6 @@ from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.definitions import Definitions, Machine, parse_csd
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 from tdqsim.hosting import codepage as find_codepage
-from tdqsim.languages import abend_code
 from tdqsim.probe.answers import Answers, Observation
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 from tdqsim.probe.cics_jcl import INPUT_RECORDS, PREFIX, definitions_text
@@ -188,7 +187,7 @@ class _Run:
         except Abend as abend:
             code = abend.code
         except Condition as condition:  # a Python program at a lower level lets it through; CICS would abend there
-            code = abend_code(condition)
+            code = condition.abend_code
         self.tell(rule, step, "ABCODE", code)
 
     def tell(self, rule: str, step: ProbeStep, field: str, value: str) -> None:

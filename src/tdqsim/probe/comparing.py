@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from tdqsim.definitions import Machine
 from tdqsim.facts import Resp, Rule, rules
-from tdqsim.hosting import why_not_told_apart
 from tdqsim.probe.answers import LEFT_OUT, Answers
 
 _ABSENT: Final = "(no answer)"
@@ -185,7 +185,7 @@ def _adopted(
         answer = _answer_of(each, row, here) if row is not None else None
         if answer is None:
             reasons.setdefault(each.rule, "the difference is not a RESP, RESP2, abend code or message id of the rule")
-        elif row is not None and row.resp and (why := why_not_told_apart(row)):
+        elif row is not None and row.resp and (why := Machine.why_not_told_apart(row)):
             reasons[each.rule] = why
         else:
             key, value = answer

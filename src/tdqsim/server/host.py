@@ -23,7 +23,7 @@ from tdqsim.definitions import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.faults import ActivePlan, FaultPlan
-from tdqsim.hosting import Clock, Engine, core_of, own_lines
+from tdqsim.hosting import Clock, Engine, RegionInternals
 from tdqsim.ibmi import SYSTEM_FILE_NAME, System, load_system_file, system_from_directory
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.languages import TaskInternals
@@ -158,7 +158,7 @@ class _Recorder:
             return
         what = f"{type(error).__name__}: {error}".removesuffix(": ")
         notices = self._region.notices
-        notices.say("task_left", transid=task.transid, task=task.number, what=what, traceback=own_lines(error))
+        notices.say("task_left", transid=task.transid, task=task.number, what=what, traceback=error)
 
     def _take_over_dump(self, task: Task) -> None:
         """Report the dump of a task that has abended, and write it to the file of the region's dumps, if any."""
@@ -296,13 +296,13 @@ class Host:
         self.faults[region.applid] = {}
 
         def watch() -> None:
-            core = core_of(region)
-            core.recorder = _Recorder(self, region)
-            core.committer.timed = self.commits.setdefault(region.applid, Latency()).add
+            inside = RegionInternals(region)
+            inside.recorder = _Recorder(self, region)
+            inside.time_commits(self.commits.setdefault(region.applid, Latency()).add)
             try:
                 self.sysplex.add(region)
             except UsageError as refused:
-                core.notices.say("region_not_linked", reason=str(refused))
+                region.notices.say("region_not_linked", reason=str(refused))
 
         self.engine.outside(watch).result()
         return region

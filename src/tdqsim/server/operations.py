@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tdqsim.facts import table
-from tdqsim.hosting import CemtRequest
+from tdqsim.hosting import parse_cemt
 from tdqsim.languages import Resolved
 from tdqsim.server.users import Role
 
@@ -119,8 +119,13 @@ def operation_of_command(resolved: Resolved) -> ServerOperation:
     return operation(name, None if by_variable else [cvda.name for _option, cvda in resolved.keywords])
 
 
-def operation_of_request(request: CemtRequest) -> ServerOperation:
-    """The operation of a CEMT request; with ``?`` the request only shows its syntax."""
+def operation_of_request(text: str) -> ServerOperation:
+    """The operation of a CEMT request; with ``?`` the request only shows its syntax.
+
+    Raises:
+        CemtError: the text is not a request.
+    """
+    request = parse_cemt(text)
     if request.syntax_only:
         return operation("CEMT")
     given = [str(getattr(each, "name", each)) for each in request.values.values()]

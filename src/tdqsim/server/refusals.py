@@ -7,18 +7,14 @@ counts. At the end of the server the file is written anew, so only a killed proc
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from inspect import currentframe
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import structlog
 
 from tdqsim.cics import Task
-from tdqsim.hosting import is_own_frame
 from tdqsim.ibmi import SETUP_JOB
 from tdqsim.languages import TaskInternals
 from tdqsim.report import RefusedCommands, RefusedGroup, refused_of
@@ -127,18 +123,11 @@ def read_refused(store: Path) -> list[RefusedGroup]:
 
 def _place(task: Task) -> str:
     """The place in the program that issues the command: of a COBOL program its statement, else the Python line."""
-    if TaskInternals(task).storage is not None:
+    inside = TaskInternals(task)
+    if inside.storage is not None:
         from tdqsim.cobol.debug_frames import levels_of  # noqa: PLC0415  (loaded only with COBOL programs)
 
         levels = levels_of(task)
         if levels:
             return levels[-1].place
-    frame: FrameType | None = currentframe()
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file == threading.__file__:
-            return ""
-        if is_own_frame(frame):
-            return f"{file}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
+    return inside.place

@@ -27,7 +27,7 @@ from fastapi import FastAPI
 
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
-from tdqsim.hosting import Address, alive, announce, control_folder, withdraw
+from tdqsim.hosting import Address, alive
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import ServeError, cannot_listen
@@ -413,7 +413,7 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
 
 def _has_control(config: ServeFile) -> bool:
     """Whether to serve the control face; without a private folder it is not served, which is logged."""
-    if config.faces.control and control_folder(make=True) is None:
+    if config.faces.control and Address.folder(make=True) is None:
         _log.warning("no_control_face", why="there is no private folder; set XDG_RUNTIME_DIR")
         return False
     return config.faces.control
@@ -424,18 +424,16 @@ def _control(run: _Run) -> Iterator[socket.socket]:
     """The control face: a socket that only this user can access, and the files by which commands find it."""
     with contextlib.ExitStack() as cleanup:
         url, listener = _own_socket(cleanup) if hasattr(socket, "AF_UNIX") else _loopback(cleanup)
-        left: list[Path] = []
-        cleanup.callback(lambda: withdraw(left))
         for each, (kind, name) in zip(run.config.directories, run.host.served, strict=True):
             address = Address(url, run.token, os.getpid(), name, kind)
             places = [Path(each.path), *([Path(each.store)] if each.store else [])]
-            left += announce(places, address)
+            cleanup.enter_context(address.announced(places))
         yield listener
 
 
 def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
     """A Unix socket in a private folder; a port of loopback if its path would be too long."""
-    folder = control_folder(make=True)
+    folder = Address.folder(make=True)
     assert folder is not None, "the face is not served without a private folder"
     path = folder / f"{os.getpid()}.sock"
     if len(os.fsencode(path)) > _LONGEST_SOCKET:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tdqsim.cics import Region
-from tdqsim.errors import StoreError
-from tdqsim.hosting import EngineStopped, core_of
+from tdqsim.hosting import EngineStopped, RegionInternals
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 
@@ -71,7 +70,7 @@ def _identity(store: Path) -> _Identity:
 def _end(owner: Region | System, error: str) -> None:
     """End a region or system as after a failure of its store; call in the engine's thread."""
     if isinstance(owner, Region):
-        core_of(owner).committer.refused(error, StoreError(error))
+        RegionInternals(owner).store_failed(error)
     elif not owner.closed:
         owner.notices.say("store_failed", error=error)
         owner.close(clean=False)

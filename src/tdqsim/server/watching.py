@@ -32,7 +32,7 @@ from tdqsim.cics import Region
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.definitions import REGION_FILE_NAME, RegionFile, Resource, load_region_file
 from tdqsim.errors import TdqError
-from tdqsim.hosting import EngineStopped, core_of
+from tdqsim.hosting import EngineStopped
 from tdqsim.job import importable
 from tdqsim.report import queue_layouts
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
@@ -162,13 +162,13 @@ class RegionWatch:
 
     def _take_handlers(self) -> None:
         """Import the modules of the directory again; in the engine's thread."""
-        core, own = core_of(self._region), set(self._own_modules())
+        transactions, own = self._region.resources.transactions, set(self._own_modules())
         before = {name: sys.modules[name] for name in own}
-        handlers = {name: entry.handler for name, entry in core.transactions.items()}
+        handlers = {name: entry.handler for name, entry in transactions.items()}
         with importable(self._directory):
             for name, module in before.items():
                 _forget(name, module)
-            for name, entry in core.transactions.items():
+            for name, entry in transactions.items():
                 if getattr(handlers[name], "__module__", None) in own:
                     entry.handler = None
             try:
@@ -177,12 +177,12 @@ class RegionWatch:
                 for name in set(self._own_modules()) - before.keys():
                     del sys.modules[name]
                 sys.modules.update(before)
-                for name, entry in core.transactions.items():
+                for name, entry in transactions.items():
                     entry.handler = handlers.get(name)
                 what = str(error) if isinstance(error, TdqError) else f"{type(error).__name__}: {error}"
                 self._notes.add("handlers", what, refused=True)
                 return
-        lost = [name for name in handlers if handlers[name] is not None and core.transactions[name].handler is None]
+        lost = [name for name in handlers if handlers[name] is not None and transactions[name].handler is None]
         without = f"; these transactions have no program now: {', '.join(lost)}" if lost else ""
         self._notes.add("handlers", f"imported again{without}")
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import check_command, may_use
+from tdqsim.cics.kernel.dumps import last_commands as _last_commands
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look import explain as _explain
@@ -92,6 +93,7 @@ __all__ = [
     "find_deadlock",
     "inquire",
     "keys",
+    "last_commands",
     "links",
     "lost_triggers",
     "planned_installs",
@@ -326,6 +328,14 @@ def tasks(region: Region) -> Iterator[TaskState]:
 def units(region: Region) -> Iterator[UnitState]:
     """The units of work in flight, shunted or in doubt."""
     return _state.unit_states(core_of(region))
+
+
+def last_commands(region: Region, number: int) -> tuple[str, ...]:
+    """The last commands of a task with their answers, the newest last; empty if no recorder of the region keeps them.
+
+    A history of the test kit and the server keep them, also for a task that has ended.
+    """
+    return _last_commands(core_of(region), number) or ()
 
 
 def waits(region: Region) -> tuple[Wait, ...]:

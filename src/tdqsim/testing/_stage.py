@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import TaskInternals, core_of
-from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.strand import Strand, Timer, WaitQueue
@@ -112,7 +112,7 @@ class StagedDispatcher(Dispatcher):
         parent, controller = self.current.number, self._controller
         count = self._begun[parent] = self._begun.get(parent, 0) + 1
         controller.names[begun.number] = (controller.names.get(parent, 0), count)
-        if isinstance(begun.local, TaskData):
+        if isinstance(begun.local, TaskBase):
             controller.recorded.add(begun.number)
         return begun
 
@@ -169,7 +169,7 @@ class StagedDispatcher(Dispatcher):
             self.use_everything()  # messages and statistics
         if strand.number in self._held:
             self._add(self._held.pop(strand.number))
-        if isinstance(task, TaskData):
+        if isinstance(task, TaskBase):
             self._add(_used_at_end(task))
         super()._finish(strand)
 
@@ -221,7 +221,7 @@ def _moment(entry: Entry) -> tuple[int, int]:
     return entry[:2]
 
 
-def _used_at_end(task: TaskData) -> Footprint:
+def _used_at_end(task: TaskBase) -> Footprint:
     """The trigger queue and the terminal of a task, which its end makes free."""
     footprint = Footprint()
     request = TaskInternals(task).request

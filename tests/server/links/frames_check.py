@@ -14,7 +14,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS as ISC_KINDS
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.messages import FrameDecoder, Kinds, MessageFrame, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageFrame
 from tdqsim.core.strand import Strand
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
@@ -166,7 +166,7 @@ def _messages(kinds: Kinds, data: bytes) -> list[bytes]:
         beside = data[at + 1 : at + 1 + size]
         answers = data[at + 1 + size] % 8 if at + 1 + size < len(data) else 0
         at += 2 + size
-        found.append(encode(MessageFrame(kind, fields, beside, number, answers)))
+        found.append(MessageFrame(kind, fields, beside, number, answers).to_bytes())
     return found
 
 

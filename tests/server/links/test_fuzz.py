@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.core.messages import MessageFrame, encode
+from tdqsim.core.messages import MessageFrame
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi.ddm import KINDS, DdmLink, DdmServer
@@ -38,7 +38,7 @@ def asked(system, name):
     pipe.ends[0].open(heard.append, lambda _why: None)
     DdmServer(system, pipe.ends[1], at_once=False)
     named = {"user": "QSECOFR", "name": name, "library": "QGPL", "route": []}
-    pipe.ends[0].send(encode(MessageFrame("CLEAR", named, number=1)))
+    pipe.ends[0].send(MessageFrame("CLEAR", named, number=1).to_bytes())
     system.dispatcher.run_ready()
     return b"".join(heard)
 
@@ -57,7 +57,7 @@ def answered(system, **changed):
             fields = {"kinds": ["escape"], "severities": ["40"], "texts": ["x"], "lengths": ["0"], **changed}
         kind = "FAILED" if "ids" in changed else "DONE"
         assert fields.keys() == KINDS[kind].keys()
-        pipe.ends[0].send(encode(MessageFrame(kind, fields, b"data", number=1, answers=1)))
+        pipe.ends[0].send(MessageFrame(kind, fields, b"data", number=1, answers=1).to_bytes())
 
     pipe.ends[0].open(answer, lambda _why: None)
     link = DdmLink(system.dispatcher, pipe.ends[1])
@@ -88,6 +88,6 @@ def test_answers_that_nobody_awaits_are_not_kept(system):
     link = DdmLink(system.dispatcher, pipe.ends[1])
     done = {"found": False, "key": -1, "sender": 0, "time_ns": 0}
     for number in range(1, 50):
-        pipe.ends[0].send(encode(MessageFrame("DONE", done, number=number, answers=number)))
-    pipe.ends[0].open(lambda _question: pipe.ends[0].send(encode(MessageFrame("DONE", done, number=50, answers=1))), lambda _why: None)  # fmt: skip
+        pipe.ends[0].send(MessageFrame("DONE", done, number=number, answers=number).to_bytes())
+    pipe.ends[0].open(lambda _question: pipe.ends[0].send(MessageFrame("DONE", done, number=50, answers=1).to_bytes()), lambda _why: None)  # fmt: skip
     assert link.receive("QSECOFR", "Q", "QGPL", None, "", None) is None

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tdqsim.cics import Abend, Condition, Region
-from tdqsim.core.messages import MessageFrame, encode
+from tdqsim.core.messages import MessageFrame
 from tdqsim.definitions import define_connection, define_program, define_tdqueue, define_transaction, define_tsmodel
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
@@ -244,7 +244,7 @@ def dial(port, context, said):
 
 
 def opening(kind="ISC", caller="NEARAPPL", called="FARAPPL", number=1):
-    return encode(MessageFrame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number))
+    return MessageFrame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number).to_bytes()
 
 
 def test_who_is_let_in(regions, authority, tmp_path, caplog):
@@ -273,7 +273,7 @@ def test_who_is_let_in(regions, authority, tmp_path, caplog):
     for garbage in (
         b"\xff" * 100,
         b"GET / HTTP/1.0\r\n\r\n",
-        encode(MessageFrame("HELLO", {"applid": "X"}, number=1)),
+        MessageFrame("HELLO", {"applid": "X"}, number=1).to_bytes(),
         b"\1\0\0\0\0\x10\0\0",
     ):
         assert b"REFUSED" in dial(port, known, garbage)
@@ -302,7 +302,7 @@ def test_a_doubled_or_reordered_message_is_a_lost_link(regions):
 
     for number in (1, 99):  # it was there already; it comes too early
         before = near.link.end._channel, far.link.end._channel
-        again = encode(MessageFrame("ABANDON", {"key": "X"}, number=number))
+        again = MessageFrame("ABANDON", {"key": "X"}, number=number).to_bytes()
         near.do(lambda again=again: near.link.end._channel._transport.send(again))
         eventually(lambda before=before: before[0].is_lost and before[1].is_lost)
         eventually(lambda: near.do(lambda: near.link.acquired) and far.do(lambda: far.link.acquired))

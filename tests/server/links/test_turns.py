@@ -10,7 +10,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
+from tdqsim.core.messages import FrameDecoder, MessageFrame
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
@@ -44,7 +44,7 @@ class Peer:
 
     def frame(self, kind: str, answers: int = 0, data: bytes = b"", **fields: object) -> bytes:
         self.number += 1
-        return encode(MessageFrame(kind, fields, data, self.number, answers))
+        return MessageFrame(kind, fields, data, self.number, answers).to_bytes()
 
     def say(self, kind: str, answers: int = 0, data: bytes = b"", **fields: object) -> None:
         with suppress(LinkDown):

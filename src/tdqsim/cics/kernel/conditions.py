@@ -104,9 +104,28 @@ class Condition(TdqError):
         return (facts.rules()[self.rule],) if self.rule else ()
 
     @property
+    def doubt(self) -> str:
+        """A remark on the rules that it rests on, if no vendor source shows them; else empty."""
+        return facts.doubt(facts.unconfirmed(self.rules))
+
+    @property
     def name(self) -> str:
         """The condition's name, such as ``QZERO``."""
         return self.resp.name
+
+    @property
+    def abend_code(self) -> str:
+        """The code of the abend if no program handles it; empty for a condition that CICS ignores by default."""
+        return self.abend or ABEND_CODES.get(self.resp, "")
+
+    @property
+    def received(self) -> Mapping[str, object] | None:
+        """The data for the receivers, by option, such as LENGERR's truncated record and true length; None for none."""
+        if self.brings is not None:
+            return self.brings
+        if self.resp is not Resp.LENGERR or not self.length:
+            return None
+        return {"INTO": self.data, "SET": self.data, "LENGTH": self.length}
 
     @property
     def resp2_text(self) -> str:
@@ -166,11 +185,6 @@ class TaskReturn(BaseException):
     def __init__(self, value: object = None) -> None:
         super().__init__(value)
         self.value = value
-
-
-def abend_code(condition: Condition) -> str:
-    """The abend code of an unhandled condition; empty for a condition that CICS ignores by default."""
-    return condition.abend or ABEND_CODES.get(condition.resp, "")
 
 
 def check_sent(data: object, length: int | None, word: str = "LENGTH", area: str = "FROM") -> None:

@@ -9,20 +9,21 @@ what it knows to the exception with which it fails (:func:`note_program`).
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.dump_codes import request_dump
 from tdqsim.cics.kernel.eib import NO_COMMAND, Completion
 from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.core.own_frames import own_places
 from tdqsim.facts import EIBFN
 
 DUMPS_KEPT: Final = 50
 """The number of dumps that a region keeps, the last ones."""
-COMMANDS_KEPT: Final = 20
+_COMMANDS: Final = 20
 """The number of commands in a dump, the last ones."""
 _RECORDS: Final = 20
 """The number of uncommitted records of a queue in a dump, the first ones."""
@@ -40,14 +41,15 @@ class CommandRecorder(Protocol):
         """The last commands of a task with their answers, at most ``most``, the newest last."""
 
 
-def note_program(error: BaseException, state: ProgramState) -> None:
-    """Add to an exception what the language of the first program that it leaves knows; later calls change nothing."""
-    vars(error).setdefault(_STATE, state)
+def note_program(error: BaseException, describe: Callable[[], ProgramState]) -> None:
+    """Add to an exception what the language of a program that it leaves knows.
 
-
-def has_program(error: BaseException) -> bool:
-    """Whether :func:`note_program` was called for an exception."""
-    return _STATE in vars(error)
+    Args:
+        error: the exception.
+        describe: returns the state of the program; called only for the first program that the exception leaves.
+    """
+    if _STATE not in vars(error):
+        vars(error)[_STATE] = describe()
 
 
 def take_dump(task: TaskData, abend: Abend) -> Dump:
@@ -109,12 +111,18 @@ def _source(file: str, line: int) -> tuple[SourceLine, ...]:
     return tuple(SourceLine(number, text.rstrip("\r\n")) for number, text in enumerate(texts, first))
 
 
+def last_commands(region: RegionData, number: int) -> tuple[str, ...] | None:
+    """The last commands of a task with their answers, the newest last; None if no recorder of the region keeps them."""
+    recorder: object = region.recorder
+    return tuple(recorder.last_commands(number, _COMMANDS)) if isinstance(recorder, CommandRecorder) else None
+
+
 def _commands(task: TaskData, abend: Abend, state: ProgramState | None) -> tuple[str, ...]:
-    recorder: object = task._region.recorder
-    if recorder is not None and isinstance(recorder, CommandRecorder):
-        return tuple(recorder.last_commands(task.number, COMMANDS_KEPT))
+    recorded = last_commands(task._region, task.number)
+    if recorded is not None:
+        return recorded
     if state is not None and state.commands:
-        return state.commands[-COMMANDS_KEPT:]
+        return state.commands[-_COMMANDS:]
     cause = next((each for each in _chain(abend) if isinstance(each, Condition) and each.command), None)
     if cause is not None:
         return (f"{cause.command} {cause.resource}: {cause.resp.name} {cause.resp2}",)

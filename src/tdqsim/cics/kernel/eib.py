@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
 
-EIB_LENGTH = 85
 _TD_GROUP = 0x08
 _NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
@@ -89,6 +88,9 @@ class Eib:
         moment_ns: the time of EIBDATE and EIBTIME: that of the task's start, then of each ASKTIME.
         zone: the region's time zone.
     """
+
+    LENGTH: ClassVar = 85
+    """The bytes of DFHEIBLK."""
 
     __slots__ = (
         "eibaid",

@@ -7,6 +7,7 @@ Docs).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
@@ -55,7 +56,9 @@ _RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfw
 RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
 
 
-def interval_ns(interval: int, hours: int | None = None, minutes: int | None = None, seconds: int | None = None) -> int:
+def _interval_ns(
+    interval: int, hours: int | None = None, minutes: int | None = None, seconds: int | None = None
+) -> int:
     """Nanoseconds of INTERVAL(hhmmss), or of HOURS, MINUTES and SECONDS; None for a part that is not given.
 
     A part alone may be more than its place in a time: MINUTES to 5999, SECONDS to 359999.
@@ -169,7 +172,57 @@ def _names_for_retrieve(**names: str | None) -> dict[str, str]:
     return {word: new_name("START", word, value, _NAMES[word].length) for word, value in given.items()}
 
 
-def supersede_post(task: TaskBase) -> None:
+def post(task: TaskBase, when: StartTime, reqid: str, ended: Callable[[bool], object]) -> None:
+    """Begin the POST of a task.
+
+    Args:
+        task: the task; its POST before this one is taken back.
+        when: when it expires.
+        reqid: its REQID, empty for none.
+        ended: called at its end with True when it expires or CANCEL names its REQID, with False when it is taken back;
+            it may be called again if it was interrupted.
+
+    Raises:
+        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: the time of the day is past.
+    """
+    region = task._region
+    now, moment = region.clock.time_ns(), _deadline(task, when)
+    if when.of_day and moment == now:
+        raise Condition(Resp.EXPIRED, detail="the time of the day is past")
+    _supersede_post(task)
+    starts = region.starts
+
+    def end(*, posted: bool) -> bool:
+        starts.drop_timed(reqid, expire)
+        if not posted and starts.posts.get(task) is take_back:  # the task may cancel it after it has expired, too
+            del starts.posts[task]
+        ended(posted)
+        timer.cancel()
+        return True
+
+    def over() -> None:
+        end(posted=True)
+
+    expire, take_back = partial(end, posted=True), partial(end, posted=False)
+    timer = region.dispatcher.call_at(moment, over)
+    starts.posts[task] = take_back
+    if reqid:
+        starts.add_timed(TimedWait(Cvda.POST, reqid, moment, task.userid), expire)
+        task.eib.eibreqid = reqid
+
+
+def _deadline(task: TaskBase, when: StartTime) -> int:
+    """The moment at which a START or POST expires.
+
+    Raises:
+        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range.
+    """
+    span = _interval_ns(when.hhmmss, when.hours, when.minutes, when.seconds)
+    now = task._region.clock.time_ns()
+    return _moment_of_day(task, now, span) if when.of_day else now + span
+
+
+def _supersede_post(task: TaskBase) -> None:
     """Take back the POST of a task, as its next POST, DELAY or START in this region does."""
     posts = task._region.starts.posts
     take_back = posts.pop(task, None) if posts else None
@@ -277,13 +330,11 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     check_resource(task, XPCT, request.transid, Access.READ, _NOT_AUTHORIZED)
     if request.userid:
         _check_user(task, request.userid)
-    span = interval_ns(when.hhmmss, when.hours, when.minutes, when.seconds)
-    now = region.clock.time_ns()
-    request.deadline_ns = moment_of_day(task, now, span) if when.of_day else now + span
+    request.deadline_ns = _deadline(task, when)
     request.userid = request.userid or task.userid
     request.reqid = request.reqid or region.starts.next_reqid()
     region.starts.take(request, task, protect=order.protect)
-    supersede_post(task)
+    _supersede_post(task)
     return request.reqid
 
 
@@ -454,13 +505,13 @@ def delay(
         task.eib.eibreqid = reqid
     if not 0 <= millisecs <= _MOST_MILLISECS:
         raise Condition(Resp.INVREQ, 22, f"MILLISECS is {millisecs}; allowed are 0 to {_MOST_MILLISECS}")
-    pause = interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
+    pause = _interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
     if time is not None or until:
         now = task._region.clock.time_ns()
-        pause = moment_of_day(task, now, pause) - now
+        pause = _moment_of_day(task, now, pause) - now
         if not pause:
             raise Condition(Resp.EXPIRED, detail="the time of the day is past")
-    supersede_post(task)
+    _supersede_post(task)
     _wait(task, pause, reqid)
 
 
@@ -488,7 +539,7 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
         end()
 
 
-def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
+def _moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
     """The moment that a time of the day means.
 
     A time that passed up to six hours ago, today or yesterday, means now; one that passed earlier means tomorrow. Hours

@@ -27,7 +27,7 @@ from typing import Any, Final, Self, TypeVar, cast
 from weakref import ref
 
 from tdqsim.cics.kernel.authority import report_refusal
-from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code, calls_exits
+from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, calls_exits
 from tdqsim.cics.kernel.dumps import take_dump
 from tdqsim.cics.kernel.eib import failure
 from tdqsim.cics.kernel.enqueue import release_all
@@ -287,7 +287,7 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     if label is None:
         if condition.resp in handles.ignored:
             return value
-        if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
+        if condition.abend_code:  # ERROR stands for conditions whose default action is an abend
             label = handles.labels.get(Resp.ERROR)
             if label is None and Resp.ERROR in handles.ignored:
                 return value
@@ -388,7 +388,7 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
     if isinstance(error, Abend):
         abend = error
     else:
-        code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
+        code = error.abend_code if isinstance(error, Condition) else _PROGRAM_CHECK
         if is_outside_subset(error):
             code = _OUTSIDE_SUBSET
         abend = Abend(code or _PROGRAM_CHECK, error)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look.explain_requests import FarExplanation, doubt
+from tdqsim.cics.look.explain_requests import FarExplanation
 from tdqsim.cics.look.state import tasks_of, unit_state
 from tdqsim.cics.look.waits import waits_of
 from tdqsim.cics.programs.remote import where_program
 from tdqsim.cics.ts.remote import where_queue
-from tdqsim.facts import notice_words, unconfirmed
+from tdqsim.facts import notice_words
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData, RegionLink
@@ -42,7 +42,7 @@ def asked_there(link: RegionLink, probe: TaskBase, name: str, kind: str) -> Iter
     try:
         there = FarExplanation.from_bytes(link.explain(probe, name, 1, kind=kind), kind)
     except Condition as condition:
-        yield f"It cannot be asked there: {condition.detail}{doubt(unconfirmed(condition.rules))}."
+        yield f"It cannot be asked there: {condition.detail}{condition.doubt}."
         return
     for each in there.statements:
         # A sentence that is about a third region names that one.

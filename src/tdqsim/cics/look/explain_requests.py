@@ -48,7 +48,7 @@ from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
 from tdqsim.core.strand import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
-from tdqsim.facts import Cvda, Resp, unconfirmed
+from tdqsim.facts import Cvda, Resp, doubt, unconfirmed
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
@@ -95,12 +95,6 @@ class Prediction:
         outcome = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
         busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
         return f"{self.command} {outcome}{busy}: {self.reason}{doubt(self.unconfirmed_rules)}."
-
-
-def doubt(unconfirmed_rules: Mapping[str, str]) -> str:
-    """A remark on the rules that an answer rests on and that no vendor source shows; empty if there are none."""
-    shown = "; or ".join(f"{rule}, {confidence}" for rule, confidence in unconfirmed_rules.items())
-    return f" (rule {shown})" if shown else ""
 
 
 class _Wait(Exception):

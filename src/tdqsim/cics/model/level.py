@@ -28,15 +28,15 @@ class Handles(NamedTuple):
         below: the settings that the last PUSH HANDLE has suspended, or None.
     """
 
-    labels: dict[Resp, Label]
-    ignored: frozenset[Resp]
-    abend: AbendExit | None
-    cancelled: AbendExit | None
+    labels: Mapping[Resp, Label] = MappingProxyType({})
+    ignored: frozenset[Resp] = frozenset()
+    abend: AbendExit | None = None
+    cancelled: AbendExit | None = None
     aids: Mapping[str, AidLabel] = MappingProxyType({})
     below: Handles | None = None
 
 
-NO_HANDLES: Final = Handles({}, frozenset(), None, None)
+NO_HANDLES: Final = Handles()
 
 
 class ProgramLevel:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection as Group
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -84,6 +85,20 @@ class Collection(NamedTuple):
         from tdqsim.cics.spi.statistics_report import statistics_report  # noqa: PLC0415  (rarely needed)
 
         return statistics_report(self.as_dict(), applid)
+
+    def section(self, record: str) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+        """The section of a report for a type of statistics: the titles of its fields by name, and its values.
+
+        Args:
+            record: the letters of the record, such as ``XMR``; TQR and TQG for queues.
+
+        Returns:
+            The values are one mapping for each resource; for a global record one mapping without ``name``.
+        """
+        from tdqsim.cics.spi.statistics_report import columns_of, records_of  # noqa: PLC0415  (rarely needed)
+
+        found = list(records_of(self.as_dict(), record))
+        return columns_of(record, found), found
 
     def of(self, record: str) -> tuple[StatisticsRecord, ...]:
         """The records of another type by the letters of the record, such as ``XMR``."""

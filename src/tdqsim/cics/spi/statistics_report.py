@@ -30,19 +30,19 @@ def statistics_report(statistics: Mapping[str, Any], applid: str) -> str:
     when = local_time(statistics["abstime"])
     reason = _TITLES["reason", statistics["reason"]]
     lines = [f"{reason} Statistics Report  Collection Date-Time {when:%m/%d/%Y-%H:%M:%S}  Applid {applid}"]
-    for record, title, found in sections_of(statistics):
+    for record, title, found in _sections(statistics):
         lines += ["", title, "_" * len(title)]
         lines += _table(record, found) if "name" in found[0] else _values(record, found[0])
     return "\n".join(lines) + "\n"
 
 
-def sections_of(statistics: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
+def _sections(statistics: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
     """The sections of a report that have values: the record, the title, and its values: one mapping for each resource.
 
     A global record has one mapping, without ``name``.
     """
     for record in _SECTIONS:
-        found = list(_records(statistics, record))
+        found = list(records_of(statistics, record))
         if found:
             yield record, _TITLES["section", record], found
 
@@ -56,7 +56,8 @@ def columns_of(record: str, found: Sequence[Mapping[str, Any]]) -> dict[str, str
     }
 
 
-def _records(statistics: Mapping[str, Any], record: str) -> Iterator[Mapping[str, Any]]:
+def records_of(statistics: Mapping[str, Any], record: str) -> Iterator[Mapping[str, Any]]:
+    """The values of one type of statistics."""
     if record == "TQR":
         yield from statistics["queues"]
     elif record == "TQG":

@@ -16,9 +16,9 @@ from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import AidLabel
 from tdqsim.cics.terminal.maps import received, sent
-from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
+from tdqsim.cics.terminal.screen import Input, Screen, Screens, Sent
 from tdqsim.errors import UsageError
-from tdqsim.facts import Resp
+from tdqsim.facts import AIDS, Resp
 
 if TYPE_CHECKING:
     from tdqsim.definitions.bms import BmsMap, Mapset

@@ -19,16 +19,12 @@ from tdqsim.cics.model.task import FacilityRequest, TaskData
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
-from tdqsim.facts import table
+from tdqsim.facts import AIDS
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
     from tdqsim.cics.model.handle import TaskHandle
     from tdqsim.definitions.bms import BmsMap, Mapset
-
-AIDS: Final = {row["name"]: row["value"].encode("latin-1") for row in table("aids")}
-"""Key -> the character that EIBAID shows."""
-
 
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 

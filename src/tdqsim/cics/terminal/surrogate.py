@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Sent
-from tdqsim.facts import Resp
+from tdqsim.cics.terminal.screen import Input, Screen, Sent
+from tdqsim.facts import AIDS, Resp
 
 SEND: Final = "TERMINAL SEND"
 RECEIVE: Final = "TERMINAL RECEIVE"

@@ -126,6 +126,24 @@ class Option:
     offset: int
     argument_offset: int = 0
 
+    @property
+    def variable(self) -> Reference | None:
+        """The host variable of the argument, also that of ADDRESS OF and LENGTH OF; None for none."""
+        given = self.argument
+        if isinstance(given, AddressOf | LengthOf):
+            return given.reference
+        return given if isinstance(given, Reference) else None
+
+    @property
+    def is_area(self) -> bool:
+        """Whether the argument stands for the storage of a host variable: neither its length nor a literal."""
+        return isinstance(self.argument, AddressOf | Reference)
+
+    @property
+    def text(self) -> str | None:
+        """The value of a literal in quotes; None for another argument."""
+        return self.argument.value if isinstance(self.argument, TextLiteral) else None
+
 
 @dataclass(frozen=True, slots=True)
 class ExecText:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdqsim.cics.kernel.conditions import Condition, abend_code
+from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables, Labels, Received, Variables
 from tdqsim.cics.text.statement import statement
-from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, give_back
+from tdqsim.cics.text.translator import BoundCommand, bind, deliver, give_back
 
 
 def run_text(
@@ -64,15 +64,15 @@ def run_text(
         finally:
             changed = {} if call is None else give_back(call, variables, page)
     except Condition as condition:
-        truncated = brought(condition)
-        if abend_code(condition):  # as in CICS, other conditions are ignored, and the program tests its EIB
+        truncated = condition.received
+        if condition.abend_code:  # as in CICS, other conditions are ignored, and the program tests its EIB
             if truncated is not None:
                 deliver(call or known.bound(keywords), truncated, variables, page)
             raise
         result = truncated
     raised: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
     if raised is not None:
-        result = brought(raised)
+        result = raised.received
     received = known.receive(result, variables) if call is None else None
     if received is None:
         received = deliver(call or known.bound(keywords), result, variables, page) | changed

@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.cics.kernel.command import COMMANDS, Command, CommandOption
-from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handling import AID_NAMES
 from tdqsim.cics.text.exec_text import (
     AddressOf,
@@ -524,7 +523,7 @@ def deliver(call: BoundCommand, result: object, variables: Variables, page: Code
 
     Args:
         call: the call.
-        result: the result of the method, or the data of a condition (see :func:`brought`).
+        result: the result of the method, or the data of a condition (its ``received``).
         variables: the host variables.
         page: the code page.
 
@@ -587,12 +586,3 @@ def _returned(declared: CommandOption, result: object, call: BoundCommand, page:
     if isinstance(result, Mapping):
         return result.get(declared.word, _MISSING)
     return result if len(call.resolved.receives) == 1 else _MISSING
-
-
-def brought(condition: Condition) -> Mapping[str, object] | None:
-    """The data of a condition for the receivers, such as LENGERR's truncated record and true length; None for none."""
-    if condition.brings is not None:
-        return condition.brings
-    if condition.resp is not Resp.LENGERR or not condition.length:
-        return None
-    return {"INTO": condition.data, "SET": condition.data, "LENGTH": condition.length}

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tdqsim.cli import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
-from tdqsim.hosting import Address, find
+from tdqsim.hosting import Address
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
     Raises:
         InputError: the server has the other kind there.
     """
-    address = find(place)
+    address = Address.find(place)
     if address is None:
         yield None
         return
@@ -64,7 +64,7 @@ def served_region(server: str, place: Path | None) -> Iterator[RemoteRegion | No
 
 def answering(place: Path) -> Address | None:
     """The address of the server on this machine that has a directory or store, if it answers."""
-    address = find(place)
+    address = Address.find(place)
     if address is None:
         return None
     with Client(address.url, address.token) as client:

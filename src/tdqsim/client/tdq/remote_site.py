@@ -10,13 +10,13 @@ from tdqsim.cli import InputError
 from tdqsim.client import Client, RemoteRegion, RemoteSystem
 from tdqsim.client.tdq.remote import client_at, client_here
 from tdqsim.definitions import Definitions, Resource, define_dtaq, parse_definitions
-from tdqsim.hosting import find
+from tdqsim.hosting import Address
 from tdqsim.report import Site
 
 
 def served_site(directory: Path) -> Site | None:
     """The region or system of a directory in a server on this machine; None if no server has it."""
-    address = find(directory)
+    address = Address.find(directory)
     if address is None:
         return None
     with client_here(directory, address.kind) as served:

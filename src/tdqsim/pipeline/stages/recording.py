@@ -17,8 +17,7 @@ import pyarrow as pa
 from tdqsim import state as look
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.hosting import Strand, core_of
-from tdqsim.hosting import records as records_of
+from tdqsim.hosting import RegionInternals, Strand
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskInternals
 from tdqsim.pipeline.stages.isolation import Budget
@@ -45,12 +44,12 @@ class Recording:
         self._attached: dict[int, tuple[int, int, int]] = {}
         self._own = [(name, depths[name]) for name, _ in look.depths(region) if name[:1] != "C"]
         self.trace = self._traced if commands else None
-        core_of(region).recorder = self
+        RegionInternals(region).recorder = self
         region.dispatcher.on_dispatch = self._dispatched
 
     def stop(self) -> None:
         """Stop recording."""
-        core_of(self.region).recorder = None
+        RegionInternals(self.region).recorder = None
         self.region.dispatcher.on_dispatch = None
 
     def _dispatched(self, strand: Strand) -> None:
@@ -205,8 +204,16 @@ def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None
     for state in sorted(look.queues(region, type="INTRA"), key=lambda state: state.name):
         peak = max(state.peak_items, depths.peak(state.name))
         if peak:
-            held = ((b"", record) for record in records_of(region.tdqueues[state.name]))
+            held = ((b"", record) for record in _records_of(region, state.name))
             _put(rows, state.name, "TD", held, peak)
+
+
+def _records_of(region: Region, queue: str) -> Iterator[bytes]:
+    """The records of a queue, some at a time, as there may be more than memory holds."""
+    at = 0
+    while found := look.records(region, queue, skip=at, limit=_ROWS):
+        yield from found
+        at += len(found)
 
 
 def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) -> None:

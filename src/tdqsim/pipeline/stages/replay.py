@@ -26,7 +26,7 @@ from typing import Any
 from tdqsim.cics import Region
 from tdqsim.definitions import Definitions, RegionFile, load_definitions, load_region_file
 from tdqsim.errors import DatasetError, TdqError
-from tdqsim.hosting import Dispatcher, from_region_file
+from tdqsim.hosting import Dispatcher
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.limits import BOUNDS
@@ -285,14 +285,16 @@ def _make(
 ) -> Region:  # fmt: skip
     """A region right after its initial start."""
     file, definitions = _definitions(spec.directory, spec.definitions)
-    arguments = from_region_file(
+    return Region.from_directory(
         file,
-        {
-            "definitions": definitions, "applid": name, "dispatcher": turns, "dd": cards, "store": workshop.store,
-            "start": "INITIAL", "handlers": (*file.handlers, *spec.handlers),
-        },
-    )  # fmt: skip
-    return Region(**arguments)
+        definitions=definitions,
+        applid=name,
+        dispatcher=turns,
+        dd=cards,
+        store=workshop.store,
+        start="INITIAL",
+        handlers=(*file.handlers, *spec.handlers),
+    )
 
 
 def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.facts import RELEASES
-from tdqsim.hosting import core_of
+from tdqsim.hosting import RegionInternals
 from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, sort_key
 from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute, CmciResource
 from tdqsim.server.host import Host
@@ -156,8 +156,7 @@ def _indirecttype(region: Region, row: Mapping[str, Any], _place: CmciPlace) -> 
 
 
 def _maxtasks(region: Region, _row: Mapping[str, Any], _place: CmciPlace) -> int:
-    limits = core_of(region).limits
-    return 0 if limits is None else limits.maxtasks
+    return RegionInternals(region).maxtasks
 
 
 _COMPUTED: Final[Mapping[str, _Computed]] = {

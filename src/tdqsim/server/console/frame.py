@@ -22,8 +22,6 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.facts import unconfirmed
-from tdqsim.hosting import doubt
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.audit import audit
 from tdqsim.server.console.callers import Caller, Callers
@@ -250,9 +248,9 @@ def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
 def _error_text(error: BaseException) -> str:
     if isinstance(error, Condition):
         resp2 = f" {error.resp2_text}" if error.resp2_text else ""
-        return f"{error.name}{resp2}: {error.detail or error}{doubt(unconfirmed(error.rules))}"
+        return f"{error.name}{resp2}: {error.detail or error}{error.doubt}"
     if isinstance(error, EscapeMessage):
-        return f"{error}{doubt(unconfirmed(error.rules))}"
+        return f"{error}{error.doubt}"
     if isinstance(error, Abend):
         return f"abend {error.code}: {error}"
     if isinstance(error, TimeoutError):

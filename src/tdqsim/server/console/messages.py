@@ -12,7 +12,7 @@ from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.facts import table
-from tdqsim.hosting import core_of
+from tdqsim.hosting import RegionInternals
 
 _DESTINATIONS: Final = {row["id"]: row["destination"] for row in table("kernel_messages")}
 _KEPT: Final = 1000
@@ -45,7 +45,7 @@ class MessageLog:
         """Record the messages of a region from now on; call in the engine's thread."""
         kept = self._of.setdefault(region.applid, deque(maxlen=_KEPT))
 
-        messages = core_of(region).messages
+        messages = RegionInternals(region).messages
 
         def record(message: str, inserts: Mapping[str, object]) -> None:
             destination, text = _DESTINATIONS[message], messages.shown(message, inserts)

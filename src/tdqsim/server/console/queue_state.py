@@ -9,8 +9,7 @@ from typing import Final
 from tdqsim import state
 from tdqsim.cics import Condition, Region
 from tdqsim.errors import TdqError
-from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, unconfirmed
-from tdqsim.hosting import doubt
+from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda
 from tdqsim.languages import local_time
 from tdqsim.state import Prediction
 
@@ -110,8 +109,7 @@ def predict_set(region: Region, name: str, userid: str, option: str, value: str)
     except Condition as condition:
         resp2 = f" {condition.resp2_text}" if condition.resp2_text else ""
         condition.command = condition.command or "SET TDQUEUE"
-        doubtful = doubt(unconfirmed(condition.rules))
-        return f"would get {condition.name}{resp2}: {condition.detail}{doubtful}"
+        return f"would get {condition.name}{resp2}: {condition.detail}{condition.doubt}"
     except (TdqError, ValueError) as error:
         return f"is not a valid value: {error}"
     return "would succeed"

@@ -13,7 +13,7 @@ from tdqsim import state
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
 from tdqsim.faults import CrashPoint, FaultPlan, TornWrite
-from tdqsim.hosting import NS_PER_SECOND, Clock, core_of
+from tdqsim.hosting import NS_PER_SECOND, Clock, RegionInternals
 from tdqsim.server.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.server.answers.process import ClockState
 from tdqsim.server.answers.regions import RestoreResult, Snapshot
@@ -72,8 +72,7 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
     """
 
     def look() -> tuple[Definitions, dict[str, str]]:
-        cards = (each.card for each in core_of(region).data_sets.dds)
-        files = {card.name: str(card.path) for card in cards if card.path is not None}
+        files = {each.name: str(each.path) for each in RegionInternals(region).dd_cards if each.path is not None}
         return state.definitions(region, userid=user.id), files
 
     installed_now, files = await host.ask(look)

@@ -16,7 +16,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
-from tdqsim.hosting import core_of
+from tdqsim.hosting import RegionInternals
 from tdqsim.server.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
@@ -95,7 +95,7 @@ async def sysout(
     """The SYSOUT data sets of output queues, by number, a page at a time."""
 
     def look() -> list[SysoutDatasetInfo]:
-        data_sets = core_of(region).data_sets.spool.datasets(letter.upper() or None)
+        data_sets = RegionInternals(region).spool.datasets(letter.upper() or None)
         return [_data_set(each) for each in data_sets if each.number > after][: BOUNDS["page_jobs"]]
 
     return await host.ask(look)
@@ -104,7 +104,7 @@ async def sysout(
 @routes.operation("printSysoutDataset", response_class=PlainTextResponse)
 async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
     """A SYSOUT data set in printed form, as text."""
-    spool = core_of(region).data_sets.spool
+    spool = RegionInternals(region).spool
     data_set = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
     if data_set is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no SYSOUT data set {number}")

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Path, Query, Request
 
 from tdqsim import state
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Region, Task, cemt
 from tdqsim.errors import UsageError
-from tdqsim.hosting import cemt, parse_cemt
 from tdqsim.hosting import session as ceci_session
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.answers.work import (
@@ -75,7 +74,7 @@ async def execute(
 @routes.operation("executeCemt")
 async def operate(host: Served, request: Request, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
-    command = operation_of_request(parse_cemt(line.text))
+    command = operation_of_request(line.text)
     note_for_audit(request, operation=command.name, command=one_line(line.text.strip()))
     check_may(user, command)
     answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.default_user))

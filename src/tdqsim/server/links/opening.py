@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.hosting import FrameDecoder, Kinds, MessageError, MessageFrame, encode
+from tdqsim.hosting import FrameDecoder, MessageError, MessageFrame
 from tdqsim.server.errors import ServeError
 
 ISC: Final = "ISC"
 DDM: Final = "DDM"
-_KINDS: Final[Kinds] = {"OPEN": {"kind": str, "from": str, "to": str}, "OPENED": {}, "REFUSED": {"reason": str}}
+_KINDS: Final[dict[str, dict[str, type]]] = {
+    "OPEN": {"kind": str, "from": str, "to": str}, "OPENED": {}, "REFUSED": {"reason": str},
+}  # fmt: skip
 _LONGEST_REASON: Final = 200
 
 
@@ -71,17 +73,17 @@ def common_name(certificate: Mapping[str, Any]) -> str:
 
 def opening(kind: str, here: str, there: str) -> bytes:
     """The opening message of the side that connects."""
-    return encode(MessageFrame("OPEN", {"kind": kind, "from": here, "to": there}, number=1))
+    return MessageFrame("OPEN", {"kind": kind, "from": here, "to": there}, number=1).to_bytes()
 
 
 def taken() -> bytes:
     """The answer that begins the link."""
-    return encode(MessageFrame("OPENED", number=1, answers=1))
+    return MessageFrame("OPENED", number=1, answers=1).to_bytes()
 
 
 def refusal(reason: str) -> bytes:
     """The answer that ends the connection."""
-    return encode(MessageFrame("REFUSED", {"reason": reason[:_LONGEST_REASON]}, number=1, answers=1))
+    return MessageFrame("REFUSED", {"reason": reason[:_LONGEST_REASON]}, number=1, answers=1).to_bytes()
 
 
 def read_opening(decoder: FrameDecoder, data: bytes, kinds: tuple[str, ...]) -> tuple[MessageFrame, bytes] | None:

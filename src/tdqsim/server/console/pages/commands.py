@@ -15,9 +15,9 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import CemtError, Region, Task, cemt
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.hosting import CeciResult, CemtError, cemt, parse_cemt, session
+from tdqsim.hosting import CeciResult, session
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
@@ -70,14 +70,12 @@ class _Cemt:
         """Execute the line."""
         text = self.line.text.strip()
         try:
-            request = parse_cemt(text)
+            requested = operation_of_request(text)
         except CemtError as error:
             self.screen.say(f" {text}\n {error}")
             return
         userid = self.visit.caller.userid or self.region.options.default_user
-        answer = await self.visit.do(
-            operation_of_request(request), lambda: cemt(self.region, text, userid=userid), text=text
-        )
+        answer = await self.visit.do(requested, lambda: cemt(self.region, text, userid=userid), text=text)
         if answer is not REFUSED:
             self.screen.say("\n".join(answer.text.split("\n")[: _KEPT * 5]))
             if answer.errors:

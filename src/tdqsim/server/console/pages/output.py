@@ -12,7 +12,7 @@ from nicegui import ui
 
 from tdqsim.cics import Region
 from tdqsim.datasets import SubmittedJob, SysoutDataset, render
-from tdqsim.hosting import core_of
+from tdqsim.hosting import RegionInternals
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pager import Pager
@@ -69,7 +69,7 @@ def add(console: Console) -> None:
 
 def _printed(region: Region, number: int) -> tuple[SysoutDataset, list[str]] | None:
     """A SYSOUT data set with its first lines, and one more line if there are more; None if there is none."""
-    spool = core_of(region).data_sets.spool
+    spool = RegionInternals(region).spool
     data_set = next((each for each in spool.datasets() if each.number == number), None)
     if data_set is None:
         return None
@@ -118,7 +118,7 @@ class _Output:
             count = len(jobs)
             first = count - 1 - self.jobs_pager.at
             page = [jobs[at] for at in range(first, max(first - _PAGE, -1), -1)]
-            return count, page, core_of(self.region).data_sets.spool.datasets(letter or None)[::-1]
+            return count, page, RegionInternals(self.region).spool.datasets(letter or None)[::-1]
 
         count, jobs, data_sets = await self.visit.ask(look)
         self.jobs.show([self._job(each) for each in jobs])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +11,6 @@ from nicegui import ui
 
 from tdqsim.cics import Region
 from tdqsim.facts import table
-from tdqsim.hosting import columns_of, sections_of
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pager import Pager
@@ -83,8 +83,9 @@ class _Statistics:
         await self.refresh()
 
     async def refresh(self) -> None:
-        now = await self.visit.ask(lambda: self.region.statistics.now().as_dict())
-        self._show_records(now)
+        collected = await self.visit.ask(self.region.statistics.now)
+        self._show_records(*collected.section(self.kind.text))
+        now = collected.as_dict()
         used = [queue for queue in now["queues"] if any(map(queue.get, _COUNTS))]
         self.pager.limit(len(used))
         page = used[self.pager.at : self.pager.at + _PAGE]
@@ -95,12 +96,11 @@ class _Statistics:
             [{"id": name, "cells": [name.replace("_", " "), f"{value:,}"]} for name, value in total.items()]
         )
 
-    def _show_records(self, now: dict[str, Any]) -> None:
+    def _show_records(self, columns: dict[str, str], found: Sequence[Mapping[str, Any]]) -> None:
         """Show the selected type as a report does: a global record as fields, those of resources as rows."""
         wanted = self.kind.text
-        found = next((found for record, _title, found in sections_of(now) if record == wanted), [])
         if not found or "name" in found[0]:
-            columns = columns_of(wanted, found) if found else {"name": _TYPES[wanted]}
+            columns = columns if found else {"name": _TYPES[wanted]}
             self.records.describe(
                 [
                     column(key, title, num=bool(found) and isinstance(found[0][key], int))
@@ -110,7 +110,7 @@ class _Statistics:
             rows = [[_shown(each[key]) for key in columns] for each in found]
         else:
             self.records.describe(_FIELDS)
-            rows = [[title, _shown(found[0][key])] for key, title in columns_of(wanted, found).items()]
+            rows = [[title, _shown(found[0][key])] for key, title in columns.items()]
         self.record_pager.limit(len(rows))
         page = rows[self.record_pager.at : self.record_pager.at + _PAGE]
         self.records.show([{"id": f"{wanted} {cells[0]}", "cells": cells} for cells in page])

@@ -17,7 +17,6 @@ from nicegui import ui
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.hosting import COMMANDS_KEPT, CommandRecorder, core_of
 from tdqsim.report import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.flow_view import DiagramView
@@ -129,10 +128,8 @@ class _Task:
         return {"text": text, "tone": "bad", "href": self._dump_href(line.region, dump)}
 
     async def _commands_of(self, line: TaskLine) -> list[Row]:
-        recorder: object = core_of(self.visit.console.host.region(line.region)).recorder
-        if not isinstance(recorder, CommandRecorder):
-            return []
-        texts = await self.visit.ask(lambda: list(recorder.last_commands(line.number, COMMANDS_KEPT)))
+        region = self.visit.console.host.region(line.region)
+        texts = await self.visit.ask(lambda: state.last_commands(region, line.number))
         name = _title(line)
         return [{"id": f"{name} {at}", "cells": [name, at, text]} for at, text in enumerate(texts, 1)]
 
