@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         define_transaction,
         define_tsmodel,
         is_group_name,
+        is_user_id,
         supplied_definitions,
     )
     from tdqsim.definitions.dfhdct import parse_dct
@@ -104,6 +105,7 @@ __all__ = [
     "export_csd",
     "export_dct",
     "is_group_name",
+    "is_user_id",
     "json_schema",
     "load_definitions",
     "load_policy_file",
@@ -153,6 +155,7 @@ __getattr__, __dir__ = lazy_names(
             "define_transaction",
             "define_tsmodel",
             "is_group_name",
+            "is_user_id",
             "supplied_definitions",
         ),
         ".dfhdct": ("parse_dct",),

@@ -76,6 +76,11 @@ def is_group_name(name: object) -> bool:
     return Name(LIMITS["group_name_length"]).accepts(name)
 
 
+def is_user_id(name: object) -> bool:
+    """Whether a user of CICS may have this id: 1 to 8 characters of A-Z 0-9 @ # $."""
+    return Name(LIMITS["user_id_length"], "userid").accepts(name)
+
+
 @overload
 def define_tdqueue(**attributes: Unpack[IntraQueueAttributes]) -> IntraQueue: ...
 @overload

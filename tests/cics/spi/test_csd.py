@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tdqsim import Condition, Cvda, Region
 from tdqsim.cics import Access, AccessList, Csd
 from tdqsim.cics.kernel.abstime import abstime_of
+from tdqsim.errors import UsageError
 from tests.rules import expect_rule
 
 DAY = datetime(2026, 3, 1, 8)
@@ -120,6 +121,25 @@ def test_what_the_csd_refuses(rule_id):
         assert (list(region.csd.definitions()), region.csd.lists(), region.csd.locks()) == before
         if rule_id == "CSD-INSTALL-INCOMPLETE":
             assert "PAYR" in region.tdqueues
+
+
+def test_generic_names():
+    with Region(supplied_queues=False) as region:
+        for name in ("A?B", "AXB", "A[B]", "BB"):
+            region.csd.define("MAPSET", name, group="G1")
+        found = {
+            generic: [each.name for each in region.csd.definitions("mapset", generic, group="G+")]
+            for generic in ("A*", "A+B", "A?B", "A[B]", "*B", "*" * 1000 + "Z")
+        }
+    assert found == {
+        "A*": ["A?B", "AXB", "A[B]"], "A+B": ["A?B", "AXB"], "A?B": ["A?B"], "A[B]": ["A[B]"],
+        "*B": ["A?B", "AXB", "BB"], "*" * 1000 + "Z": [],
+    }  # fmt: skip
+
+
+def test_a_user_id_that_no_definition_can_hold_is_refused():
+    with Region() as region, pytest.raises(UsageError, match="user 'longer than 8'"):
+        region.csd.by("longer than 8")
 
 
 @pytest.mark.rule("CSD-NOTAUTH")

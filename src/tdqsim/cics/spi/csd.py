@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -157,9 +158,13 @@ class Csd:
             handlers: whether this user may name Python code by ``handler`` of a TRANSACTION.
 
         Raises:
-            UsageError: the security policy does not know the user.
+            UsageError: the id is not one of CICS, or the security policy does not know the user.
         """
+        from tdqsim.definitions import is_user_id  # noqa: PLC0415  (pydantic is imported with the first definition)
+
         self._home.check("csd")
+        if user and not is_user_id(user):
+            raise UsageError(f"user {user!r:.40}: must be 1 to 8 characters (A-Z 0-9 @ # $, upper case only)")
         view = Csd(self._home)
         view.user = self._home.user_for(user)
         view.agent, view.handlers, view._owner = agent, handlers, False
@@ -736,4 +741,4 @@ def _list(groups: Iterable[str]) -> bytes | None:
 
 def generic_name(name: str) -> re.Pattern[str]:
     """The pattern of a generic name: ``*`` stands for any characters, ``+`` for one."""
-    return re.compile("".join({"*": ".*", "+": "."}.get(each, re.escape(each)) for each in name))
+    return re.compile(translate("".join({"+": "?", "?": "[?]", "[": "[[]"}.get(each, each) for each in name)))
