@@ -229,6 +229,25 @@ def test_it(tdq_region):
     assert "payments.yaml:3" in text
 
 
+def test_a_failed_test_says_why_records_stay_and_that_they_are_ebcdic(pytester: pytest.Pytester) -> None:
+    body = """
+import pytest
+from tdqsim import define_tdqueue, define_transaction
+
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=2, atifacility="FILE")
+
+@pytest.mark.tdq_definitions(QUEUE, define_transaction(name="PAYP"))
+def test_unread(tdq_region):
+    tdq_region.register("PAYP", lambda task: task.readq_td_all("PAYQ"))  # nobody iterates
+    tdq_region.writeq_td_all("PAYQ", [tdq_region.encode("ONE"), tdq_region.encode("TWO")])
+    assert tdq_region.peek("PAYQ") == [b"ONE", b"TWO"]
+    assert b"ONE" in tdq_region.peek("PAYQ")
+"""
+    text = run(pytester, body)
+    assert "one side is ASCII, the other is the same text in EBCDIC, code page 037: compare text," in text
+    assert "    It starts PAYP at 2 records. The level is reached, but the count is looked at only " in text
+
+
 def test_the_plugin_loads_nothing_before_a_fixture_is_used(tmp_path: Path) -> None:
     body = """
 import sys

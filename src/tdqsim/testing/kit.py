@@ -317,6 +317,8 @@ class Kit:
                 ]
                 state += f": {', '.join(first)}{' ...' if count > len(first) else ''}" if first else ""
             lines.append(f"  {now.name}: {state}")
+            if not region.closed and (now.cycle or 0 < now.level <= count):  # why the records are still there
+                lines += [f"    {sentence}" for sentence in region.explain(now.name).statements[1:]]
             lines += [f"    {event.line(lambda data: show_record(data, region.options.codepage))}" for event in events]
         return lines
 

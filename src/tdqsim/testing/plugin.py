@@ -135,6 +135,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 )
 
 
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Say of records that are not equal that one side is ASCII, and the other the same text in EBCDIC."""
+    one, other = _joined(left), _joined(right)
+    if op != "==" or not one or not other or not (_ebcdic(one) == other or _ebcdic(other) == one):
+        return None
+    return [
+        f"{left!r} == {right!r}",
+        "one side is ASCII, the other is the same text in EBCDIC, code page 037: compare text,",
+        "region.text(record) == 'TEXT', or compare bytes, record == region.encode('TEXT')",
+    ]
+
+
+def _joined(side: object) -> bytes | None:
+    """The bytes of a record, or of a list of records; None for anything else."""
+    records: list[Any] = list(side) if isinstance(side, list | tuple) else [side]
+    return b"".join(records) if all(isinstance(each, bytes) for each in records) else None
+
+
+def _ebcdic(text: bytes) -> bytes | None:
+    return text.decode("ascii").encode("cp037") if text.isascii() else None
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, None]:
     """Add the state of the test's regions and systems, and the dumps of abends, to the report of a failed test."""

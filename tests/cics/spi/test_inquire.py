@@ -181,8 +181,12 @@ def test_plain_values_are_json(reg):
 
 def test_an_unknown_option_is_refused_by_name(reg):
     for _ in range(2):
-        with pytest.raises(TdqError, match="BUNDLE is not an option of INQUIRE TDQUEUE"):
+        with pytest.raises(TdqError, match="BUNDLE is not an option of INQUIRE TDQUEUE; allowed are"):
             reg.inquire_tdqueue("PAYQ", "BUNDLE")
+    with pytest.raises(
+        TdqError, match=r"NUMITEM is not an option of INQUIRE TDQUEUE; did you mean NUMITEMS\?; allowed"
+    ):
+        reg.inquire_tdqueue("PAYQ", "NUMITEM")
 
 
 def test_a_name_may_come_padded(reg):

@@ -25,6 +25,7 @@ from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
 from tdqsim.cics.model.region import RegionData
 from tdqsim.core.argument_types import BARE, raise_wrong_type
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> 
     """
     for word in words:
         if word not in allowed:
-            raise UsageError(f"{word} is not an option of {name}; allowed are {', '.join(allowed)}")
+            meant = did_you_mean(word, allowed)
+            raise UsageError(f"{word} is not an option of {name}{meant}; allowed are {', '.join(allowed)}")
 
 
 @cache
