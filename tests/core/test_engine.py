@@ -55,6 +55,17 @@ def test_a_call_is_carried_out_in_the_engines_thread(engine):
     assert engine.submit(threading.get_ident).result(LONG) == there == engine.dispatcher.thread
 
 
+def test_what_is_due_comes_while_others_only_look(engine):
+    waits = engine.submit(lambda: Gate(engine).wait(1_000_000))
+    seen = []
+    while not waits.done() and len(seen) < 1_000_000:
+        engine.look(lambda: seen.append(len(engine.dispatcher.strands)))
+        if len(seen) % 1000 == 0:
+            engine.outside(lambda: None).result(LONG)
+    with pytest.raises(TimedOut):
+        waits.result(LONG)
+
+
 def test_what_a_call_raises_is_the_futures(engine):
     with pytest.raises(ZeroDivisionError):
         engine.submit(lambda: 1 // 0).result(LONG)

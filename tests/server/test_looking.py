@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
+
+import tdqsim
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
@@ -28,6 +33,7 @@ from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.users import Role, User, Users
 
+PACKAGE = str(Path(tdqsim.__file__).parent)
 QUEUES = "group: PAY\ntdqueue:\n" + "".join(
     f"- {{name: {name}, type: INTRA, recovstatus: LOGICAL}}\n" for name in ("PAYQ", "LOGQ", "HIDE")
 )
@@ -126,6 +132,38 @@ def test_looking_is_no_command(host, ask):
         assert ask("", "GET", f"/queues/PAYQ{path}")[0] == 200, path
     assert list(host.recent["PAYREGN"]) == before
     assert dict(host.counts) == counted
+
+
+def test_an_inquire_of_one_option_takes_few_calls(tmp_path):
+    """Calls of functions of the package in both threads, but those of the socket, which is not here."""
+    calls = []
+
+    def count(frame, event, _argument):
+        code = frame.f_code
+        started = frame.f_lasti < 3 or not code.co_flags & (inspect.CO_COROUTINE | inspect.CO_GENERATOR)
+        if event == "call" and started and PACKAGE in code.co_filename and code.co_name[0] != "<":
+            calls.append(code.co_qualname)
+
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
+    (tmp_path / "pay.yaml").write_text(QUEUES)
+    threading.setprofile(count)
+    try:
+        host = Host()
+        host.add_directory(tmp_path)
+        host.gate = Gate(token="all")
+        with TestClient(application(host, host.gate), base_url="http://127.0.0.1") as client:
+            for _ in range(3):
+                calls.clear()
+                answer = client.get(
+                    "/api/v1/regions/PAYREGN/queues/PAYQ?options=NUMITEMS", headers={"Authorization": "Bearer all"}
+                )
+                assert answer.json() == {"name": "PAYQ", "NUMITEMS": 0}
+                host.engine.outside(int).result(60)  # the engine has gone to rest after the look
+    finally:
+        threading.setprofile(None)
+        host.stop()
+    made = calls[: calls.index("_answer_by")]
+    assert len(made) <= 60 + 3, made  # and three with which the turn of the last call begins
 
 
 def test_statistics_of_all_types(ask):

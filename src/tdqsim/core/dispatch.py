@@ -203,18 +203,21 @@ class Dispatcher(Turns):
         self._check_outside("step()")
         return self._guarded(partial(self._settle_one, flows=False))
 
-    def rest(self) -> None:
+    def rest(self) -> bool:
         """Sleep until a deadline comes or :meth:`wake` is called; a simulated clock jumps to the deadline.
 
         The attempts of waiting strands are repeated before, or within a second. Call :meth:`step` next; it may find
         nothing to do, because another thread may call :meth:`wake` at any time.
+
+        Returns:
+            Whether it has only slept, and nothing but :meth:`wake` has ended that.
 
         Raises:
             TdqError: called inside a strand.
             WrongThread: see :meth:`check_thread`.
         """
         self._check_outside("rest()")
-        self._guarded(self._rest)
+        return self._guarded(self._rest)
 
     def _guarded(self, call: Callable[[], T]) -> T:
         """Call a function outside all strands, and repair the dispatcher's state after any exception."""
@@ -240,21 +243,21 @@ class Dispatcher(Turns):
             if not self._reach_next_deadline(outside_waits=False) and not self._ask_again(finally_=True):
                 return
 
-    def _rest(self) -> None:
+    def _rest(self) -> bool:
         if self._ask_again():
-            return
+            return False
         if self.clock.simulated:
             if not self._reach_next_deadline(outside_waits=False) and not self._ask_again(finally_=True):
                 self.clock.rest()
-            return
-        until = self.next_deadline_ns()
+            return False
+        until = self._agenda.next_ns()
         if self._asked != self._turns and not self.clock.frozen:
             soon = self.clock.time_ns() + _REPEATED_WITHIN
             if until is None or until > soon:
                 if not self.clock.rest(soon):
                     self._ask_again(finally_=True)
-                return
-        self.clock.rest(until)
+                return False
+        return self.clock.rest(until)
 
     def yield_now(self, *, always: bool = False) -> None:
         """Let other ready strands run first; outside a strand the same as :meth:`run_ready`.

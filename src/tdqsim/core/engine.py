@@ -191,6 +191,7 @@ class Engine:
         self._listeners: tuple[Subscription, ...] = ()
         self._watched = WaitQueue("a change")
         self._seen_turns = 0
+        self._at_rest = False  # whether it had nothing to do, until it was woken
         self._stop_at: float | None = None
         self._over = False
         self._ended: Stopped | None = None
@@ -298,6 +299,14 @@ class Engine:
             EngineStopped: the engine is stopping or has stopped.
         """
         self._post(act, _NO_ANSWER)
+
+    def look(self, act: Callable[[], None]) -> None:
+        """Call a function as :meth:`tell` does, that changes nothing: if no strand had work to do, none has now.
+
+        Raises:
+            EngineStopped: the engine is stopping or has stopped.
+        """
+        self._post(act, _LOOK)
 
     def wait_until(self, condition: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
         """Wait, without polling, for a condition that is checked in the engine's thread.
@@ -407,11 +416,16 @@ class Engine:
         self._end()
 
     def _turn(self) -> None:
+        dispatcher = self.dispatcher
+        rests, self._at_rest = self._at_rest and bool(self._inbox), False
         while self._inbox:
             answer, act = self._inbox.popleft()
+            rests = rests and answer is _LOOK
             if not answer.cancelled():
                 act()
-        dispatcher = self.dispatcher
+        if rests and not dispatcher.ready:
+            self._at_rest = dispatcher.rest()
+            return
         if dispatcher.step() or self._inbox:
             return
         if self._tell_watchers():
@@ -420,7 +434,7 @@ class Engine:
             if strand.cancel(CallCancelled("the submitter has cancelled the call")):
                 return
         if not self._is_over():
-            dispatcher.rest()
+            self._at_rest = dispatcher.rest()
 
     def _tell_watchers(self) -> bool:
         """If other strands have had turns since the last time, let those in :meth:`wait_until` check again."""
@@ -500,6 +514,8 @@ class Engine:
 
 _NO_ANSWER: Final[ResultReceiver] = Future()
 """Stands for the future in calls of :meth:`Engine.tell`, which have none."""
+_LOOK: Final[ResultReceiver] = Future()
+"""The same in calls of :meth:`Engine.look`."""
 
 
 def _result_of(call: Callable[[], object]) -> object:

@@ -51,14 +51,22 @@ class EngineBridge:
         return future
 
     def look(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run a call in the engine's thread between the turns of tasks; it must not wait. Call this in the loop.
+        """Run a call in the engine's thread that only looks: it may not wait, nor change anything. Call it in the loop.
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
         """
         future: asyncio.Future[Any] = self.loop.create_future()
-        self._engine.tell(partial(_LoopAnswer(self, future).answer_by, call))
+        self._engine.look(partial(self._look, future, call))
         return future
+
+    def _look(self, future: asyncio.Future[Any], call: Callable[[], Any]) -> None:
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001  (the future passes it to the request)
+            self.deliver(future, None, error)
+        else:
+            self.deliver(future, result, None)
 
     def give_up(self, answer: _LoopAnswer) -> None:
         """The future of an answer was cancelled."""
@@ -98,15 +106,6 @@ class _LoopAnswer:
     def cancelled(self) -> bool:
         """Whether the future was cancelled."""
         return self._future.cancelled()
-
-    def answer_by(self, call: Callable[[], Any]) -> None:
-        """Pass the result or the exception of a call to the loop."""
-        try:
-            result = call()
-        except BaseException as error:  # noqa: BLE001  (the future passes it to the request)
-            self._give(None, error)
-        else:
-            self._give(result, None)
 
     def set_result(self, result: Any, /) -> None:
         """Pass the result to the loop."""

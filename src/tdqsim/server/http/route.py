@@ -66,11 +66,17 @@ class OperationRoute(APIRoute):
             _NotAsDocumented: a value or the body is missing or not valid. HTTPException, TdqError: a dependency refuses
                 the request.
         """
-        field = self.body_field
-        given = {} if field is None else {field.name: _checked(field, _json(request, body))}
+        field, given = self.body_field, dict[str, Any]()
+        if field is not None:
+            _take((field,), {field.alias: _json(request, body)}, given)
+            if not given:
+                raise _NotAsDocumented
         results: dict[object, Any] = {}
         for each in self._dependencies:
-            results[each.function] = await each.function(**each.arguments(request, results))
+            if each.of_request:
+                results[each.function] = await each.function(request)
+            else:
+                results[each.function] = await each.function(**each.arguments(request, results))
         return given | self._function.arguments(request, results)
 
 
@@ -122,6 +128,9 @@ class _Call:
         optional = [each for each in (*self._query, *self._headers) if not each.field_info.is_required()]
         self._defaults = {each.name: each.get_default() for each in optional}
         self._required = {each.name for each in (*self._query, *self._headers)} - self._defaults.keys()
+        self.of_request = self._request is not None and not (
+            self._results or self._path or self._query or self._headers
+        )
 
     def arguments(self, request: Request, results: Mapping[object, Any]) -> dict[str, Any]:
         """The arguments by name.
@@ -153,14 +162,9 @@ def _take(fields: Sequence[ModelField], given: Mapping[str, Any], values: dict[s
     for field in fields:
         value = given.get(field.alias)
         if value is not None:
-            values[field.name] = _checked(field, value)
-
-
-def _checked(field: ModelField, value: object) -> Any:
-    checked, errors = field.validate(value, {}, loc=())
-    if errors:
-        raise _NotAsDocumented
-    return checked
+            values[field.name], errors = field.validate(value, {}, loc=())
+            if errors:
+                raise _NotAsDocumented
 
 
 def _json(request: Request, body: bytes) -> Any:
