@@ -12,7 +12,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class StubsHook(BuildHookInterface):
     """Makes the stubs before the files of a wheel or an editable install are gathered."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  (the hook's interface)
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the stubs into the source tree; a wheel takes them from there."""
         root = Path(self.root)
         sys.path[:0] = [str(root / "src"), str(root)]

@@ -88,7 +88,7 @@ class SpreadPosting:
             request.folder, records, request.seed, lambda done, total: request.progress("generating", done, total)
         )
 
-    def region_name(self, number: int, regions: int) -> str:  # noqa: ARG002  (the name does not depend on it)
+    def region_name(self, number: int, regions: int) -> str:
         """CARD0000, CARD0001, ..."""
         return f"CARD{number:04d}"
 

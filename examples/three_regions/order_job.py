@@ -43,7 +43,7 @@ class Orders:
         self.taken, self.refused = (texts(region, queue)[skip:] for queue, skip in self.before.items())
         return len(self.taken) + len(self.refused), len(self.orders)
 
-    def finish(self, region: Region) -> JobResult:  # noqa: ARG002  (is closed)
+    def finish(self, region: Region) -> JobResult:
         """Compare the queues of the three regions."""
         shipped, moved = texts(self.queues, "SHPQ"), texts(self.stock, "MOVQ")
         self.sysplex.close()

@@ -34,7 +34,7 @@ def some(**options: st.SearchStrategy) -> st.SearchStrategy[dict]:
 
 yes_no = st.sampled_from(["YES", "NO"])
 texts = st.text(printable, max_size=58)
-stamps = st.datetimes(min_value=datetime(1995, 1, 1), max_value=datetime(2105, 1, 1))  # noqa: DTZ001 - local time of a region
+stamps = st.datetimes(min_value=datetime(1995, 1, 1), max_value=datetime(2105, 1, 1))
 signature = some(
     definetime=stamps, changetime=stamps, changeusrid=words(8), changeagent=st.sampled_from(["CSDAPI", "CSDBATCH"]),
     changeagrel=st.sampled_from(["0700", "0750"]), description=texts,

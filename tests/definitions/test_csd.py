@@ -250,8 +250,8 @@ def test_a_listing():
     queue, transaction = found.definitions.resources
     assert (queue.title, queue.group, queue.description) == ("TDQUEUE(PAYQ)", "PAYGRP", "Payments (all)")
     assert (queue.transid, queue.triggerlevel, queue.wait, queue.recovstatus) == ("PAYP", 5, "NO", "LOGICAL")
-    assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)  # noqa: DTZ001 - local time of a region
-    assert queue.changetime == datetime(2012, 3, 21, 8, 0, 1)  # noqa: DTZ001
+    assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)
+    assert queue.changetime == datetime(2012, 3, 21, 8, 0, 1)
     assert (queue.changeusrid, queue.changeagent, queue.changeagrel) == ("BOB", "CSDAPI", "0670")
     assert (transaction.title, transaction.program) == ("TRANSACTION(PAYP)", "PAYPROG")
     assert [entry.line for entry in found.definitions.entries] == [5, 18]

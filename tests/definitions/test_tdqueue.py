@@ -308,8 +308,8 @@ def test_marks_of_definition(stamp):
         changeagent="CSDAPI",
         changeagrel="0750",
     )
-    assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)  # noqa: DTZ001 - local time of a region
-    assert queue.changetime == datetime(2012, 3, 20, 15, 39, 57)  # noqa: DTZ001 - the same
+    assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)
+    assert queue.changetime == datetime(2012, 3, 20, 15, 39, 57)
     assert (queue.changeusrid, queue.changeagent, queue.changeagrel) == ("BOB", "CSDAPI", "0750")
 
 

@@ -1,6 +1,5 @@
 """Every format, byte for byte, written out by hand."""
 
-# ruff: noqa: DTZ001  (a *DTS has no zone)
 from __future__ import annotations
 
 from datetime import datetime

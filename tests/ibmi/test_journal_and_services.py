@@ -1,4 +1,3 @@
-# ruff: noqa: DTZ001  (a *DTS has no zone)
 from __future__ import annotations
 
 import json

@@ -475,7 +475,7 @@ class Headers:
     def __init__(self, info):
         self.header_in_record = info == "whole"
 
-    def parse(self, header, offset, size, number):  # noqa: ARG002 - what every parser is called with
+    def parse(self, header, offset, size, number):
         length = int(header.decode("cp037"))
         return (length, True) if length else (4, False)
 

@@ -63,14 +63,14 @@ class RegionOptions:
 @cache
 def supplied() -> defs.Definitions:
     """The definitions of the supplied queues, made at the first call."""
-    from tdqsim.definitions import supplied_definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
+    from tdqsim.definitions import supplied_definitions  # pydantic is imported with the first definition
 
     return supplied_definitions()
 
 
 def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.Definitions:
     """Return definitions unchanged; collect single resources into Definitions."""
-    from tdqsim.definitions import Definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
+    from tdqsim.definitions import Definitions  # pydantic is imported with the first definition
 
     return given if isinstance(given, Definitions) else Definitions.of(given)
 
@@ -83,8 +83,8 @@ def machine_answers(given: Path | str | Machine | None) -> MachineAnswers | None
     """
     if given is None:
         return None
-    from tdqsim.cics.kernel.machine import MachineAnswers  # noqa: PLC0415  (needed only with a machine.yaml)
-    from tdqsim.definitions.machine import machine_of  # noqa: PLC0415
+    from tdqsim.cics.kernel.machine import MachineAnswers  # needed only with a machine.yaml
+    from tdqsim.definitions.machine import machine_of
 
     return MachineAnswers(machine_of(given))
 
@@ -99,8 +99,8 @@ def security_policy(
     """
     if given is None or isinstance(given, SecurityPolicy):
         return given
-    from tdqsim.cics.kernel.racf import RacfPolicy  # noqa: PLC0415  (needed only with a policy file)
-    from tdqsim.definitions import load_policy_file  # noqa: PLC0415
+    from tdqsim.cics.kernel.racf import RacfPolicy  # needed only with a policy file
+    from tdqsim.definitions import load_policy_file
 
     return RacfPolicy(load_policy_file(given), groups)
 
@@ -114,9 +114,9 @@ def check_arguments(**given: object) -> None:
     others = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
     if not others:
         return
-    from pydantic import ValidationError  # noqa: PLC0415  (slow to import, and not needed for the defaults)
+    from pydantic import ValidationError  # slow to import, and not needed for the defaults
 
-    from tdqsim.definitions.regionfile import RegionFile  # noqa: PLC0415
+    from tdqsim.definitions.regionfile import RegionFile
 
     for name, value in others.items():
         key = _KEYS.get(name, name)
@@ -179,7 +179,7 @@ _ASCII = "819"
 
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
-    from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (only directories need it)
+    from tdqsim.datasets import DataSetDirectory  # only directories need it
 
     arguments: dict[str, Any] = {
         "applid": file.applid,

@@ -129,10 +129,10 @@ class _Commands(_Group):
 
     _listing = False
 
-    def list_commands(self, ctx: _Parser) -> list[str]:  # noqa: ARG002  (the parser's signature)
+    def list_commands(self, ctx: _Parser) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: _Parser, cmd_name: str) -> _Parser:  # noqa: ARG002  (the parser's signature)
+    def get_command(self, ctx: _Parser, cmd_name: str) -> _Parser:
         where = COMMANDS.get(cmd_name)
         if where is None:
             return None

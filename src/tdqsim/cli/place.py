@@ -194,7 +194,7 @@ class Place:
 
     def region_file(self) -> RegionFile:
         """The contents of region.yaml; the defaults if there is none."""
-        from tdqsim.definitions.regionfile import RegionFile, load_region_file  # noqa: PLC0415
+        from tdqsim.definitions.regionfile import RegionFile, load_region_file
 
         return RegionFile() if self.directory is None else load_region_file(self.directory)
 
@@ -210,7 +210,7 @@ class Place:
         Raises:
             StoreMissing: it does not exist.
         """
-        from tdqsim.errors import StoreMissing  # noqa: PLC0415
+        from tdqsim.errors import StoreMissing
 
         if not self.server and self.store is not None and not any(self.store.glob("*/data.mdb")):
             raise StoreMissing(f"{self.store}: there is no store here")
@@ -262,7 +262,7 @@ class Place:
         """The DD cards given on the command line, by name."""
         if not self.dd:
             return {}
-        from tdqsim.datasets import DDCard  # noqa: PLC0415
+        from tdqsim.datasets import DDCard
 
         cards = [DDCard.parse(text) for text in self.dd]
         return {card.name: card for card in cards}
@@ -270,7 +270,7 @@ class Place:
     @contextmanager
     def modules(self) -> Iterator[None]:
         """A context in which the modules with handlers are found: beside region.yaml, and beside the files given."""
-        from tdqsim.job import importable  # noqa: PLC0415  (not needed by commands that run no programs)
+        from tdqsim.job import importable  # not needed by commands that run no programs
 
         folders = [*([] if self.directory is None else [self.directory]), *(each.parent for each in self.definitions)]
         with ExitStack() as stack:
@@ -283,7 +283,7 @@ class Place:
         return self._definitions(self.region_file())
 
     def _definitions(self, file: RegionFile) -> Definitions:
-        from tdqsim.definitions import load_definitions  # noqa: PLC0415
+        from tdqsim.definitions import load_definitions
 
         return file.load_definitions() + load_definitions(*self.definitions)
 
@@ -293,8 +293,8 @@ class Place:
         Raises:
             InputError: no queue has the DD name of a DD card.
         """
-        from tdqsim.cics import Region  # noqa: PLC0415
-        from tdqsim.cics.region_arguments import from_region_file  # noqa: PLC0415
+        from tdqsim.cics import Region
+        from tdqsim.cics.region_arguments import from_region_file
 
         arguments = {"store": self.store, "dd": self.cards(), **arguments}
         file = self.region_file()
@@ -312,8 +312,8 @@ class Place:
         Raises:
             InputError: no queue has the DD name.
         """
-        from tdqsim.definitions import ExtraQueue  # noqa: PLC0415
-        from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
+        from tdqsim.definitions import ExtraQueue
+        from tdqsim.facts import SUPPLIED_QUEUES
 
         own = [queue.dd for queue in definitions.tdqueues if isinstance(queue, ExtraQueue)]
         supplied = [queue.ddname for queue in SUPPLIED_QUEUES.values() if queue.ddname]
@@ -433,7 +433,7 @@ def say_unknown(names: Iterable[str]) -> None:
 
 
 def _say_how_old(place: Place, region: Region) -> None:
-    from tdqsim.core.store.keeper import holder  # noqa: PLC0415
+    from tdqsim.core.store.keeper import holder
 
     if place.store is None or region.recovery.start_type != "EMERGENCY":
         return

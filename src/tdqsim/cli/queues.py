@@ -55,7 +55,7 @@ _SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID"
                    "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
 """The options that a list of queues shows, most important first: a narrow terminal has no room for the last."""
 _TIMES: Final = ("CHANGETIME", "DEFINETIME", "INSTALLTIME")
-_EPOCH: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (local time, as an ABSTIME is)
+_EPOCH: Final = datetime(1900, 1, 1)  # local time, as an ABSTIME is
 _UNKNOWN: Final = "?"  # shown instead of a number of records that only the running region knows
 
 

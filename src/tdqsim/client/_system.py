@@ -133,7 +133,7 @@ class RemoteSystem:
         self,
         name: str,
         library: str = "",
-        format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (the name of the method of a job)
+        format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # the name of the method of a job
     ) -> DataQueueDescription | DdmDataQueueDescription:
         """The description of a data queue: the fields of RDQD0100 or RDQD0200, with bytes in hexadecimal."""
         return self._client.ask("GET", self._queue(name, library), query={"format": format, **self._profile})

@@ -18,8 +18,8 @@ def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
     files and resources. It needs the extra ``tdqsim[serve]``.
     """
-    from tdqsim.client.served_process import region_directory, serving  # noqa: PLC0415  (only for tests that use it)
-    from tdqsim.testing import marked_definitions  # noqa: PLC0415
+    from tdqsim.client.served_process import region_directory, serving  # only for tests that use it
+    from tdqsim.testing import marked_definitions
 
     marked = marked_definitions(request.node)
     scratch = tmp_path_factory.mktemp("tdq_server")

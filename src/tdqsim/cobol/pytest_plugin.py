@@ -27,7 +27,7 @@ class CasesOfFile(pytest.File):
 
     def collect(self) -> Iterator[CaseItem]:
         """The cases in the file."""
-        from tdqsim.cobol.case_file import read_case_file  # noqa: PLC0415  (only where there is such a file)
+        from tdqsim.cobol.case_file import read_case_file  # only where there is such a file
 
         for name in read_case_file(self.path).names():
             yield CaseItem.from_parent(self, name=name)
@@ -38,7 +38,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case."""
-        from tdqsim.cobol.case_run import run_cases  # noqa: PLC0415
+        from tdqsim.cobol.case_run import run_cases
 
         for result in run_cases(self.path, self.name):
             if not result.passed:
@@ -95,7 +95,7 @@ def _folder(config: pytest.Config) -> Path | None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Start collecting coverage."""
     if _folder(session.config) is not None:
-        from tdqsim.cobol import coverage  # noqa: PLC0415  (only who asks for it)
+        from tdqsim.cobol import coverage  # only who asks for it
 
         coverage.begin()
     if (port := session.config.getoption(_DEBUG)) is not None:
@@ -108,7 +108,7 @@ def _wait_for_debugger(config: pytest.Config, port: int) -> None:
     Raises:
         UsageError: the port cannot be used, or pytest-xdist runs the tests in other processes.
     """
-    from tdqsim.cobol.debug_adapter import DebugServer  # noqa: PLC0415
+    from tdqsim.cobol.debug_adapter import DebugServer
 
     if hasattr(config, "workerinput") or getattr(config.option, "dist", "no") != "no":
         raise pytest.UsageError(f"{_DEBUG} works in one process: leave out -n")
@@ -130,8 +130,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     folder = _folder(session.config)
     if folder is None:
         return
-    from tdqsim.cobol import coverage  # noqa: PLC0415
-    from tdqsim.cobol.programs import covered_programs  # noqa: PLC0415
+    from tdqsim.cobol import coverage
+    from tdqsim.cobol.programs import covered_programs
 
     coverage.leave_part(folder, covered_programs())
     if not hasattr(session.config, "workerinput"):

@@ -91,7 +91,7 @@ class Address(NamedTuple):
 def _candidates() -> Iterator[Path]:
     """The possible places of the folder, in the order of preference."""
     if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
-        import tempfile  # noqa: PLC0415  (every command looks here; modules that are rarely needed are imported later)
+        import tempfile  # every command looks here; modules that are rarely needed are imported later
 
         yield Path(tempfile.gettempdir()) / "tdqsim-user"
         return
@@ -114,13 +114,13 @@ def _is_private(folder: Path) -> bool:
 
 
 def _file_of(folder: Path, place: Path) -> Path:
-    import hashlib  # noqa: PLC0415  (needed only if something was served)
+    import hashlib  # needed only if something was served
 
     return folder / f"{hashlib.sha256(str(place.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
 def _write(folder: Path, place: Path, address: Address) -> Path:
-    import json  # noqa: PLC0415  (only servers need it)
+    import json  # only servers need it
 
     file = _file_of(folder, place)
     part = file.with_suffix(f".{os.getpid()}")
@@ -143,8 +143,8 @@ def _sweep(folder: Path) -> None:
 
 def _answers(url: str) -> bool:
     """Whether a server listens at an address; False only if the connection is refused."""
-    import socket  # noqa: PLC0415  (only servers need it)
-    from urllib.parse import urlsplit  # noqa: PLC0415
+    import socket  # only servers need it
+    from urllib.parse import urlsplit
 
     try:
         if url.startswith("unix:"):
@@ -179,7 +179,7 @@ def _read(file: Path) -> dict[str, object]:
             text = source.read(_MOST)
     except OSError:
         return {}
-    import json  # noqa: PLC0415  (needed only if something is served)
+    import json  # needed only if something is served
 
     try:
         values = json.loads(text)

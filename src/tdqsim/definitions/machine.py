@@ -46,7 +46,7 @@ NAMED: Final = frozenset(
     SEC-XTRAN-MIRROR
     TD-DISABLED TD-INDIRECT-MISSING TD-INDIRECT-RING TD-INTRA-LONGEST-RECORD TD-QIDERR TD-REMOTE-DISABLED
     TD-WRITEQ-LENGERR
-    """.split()  # noqa: SIM905  (a list of words to be read as one)
+    """.split()  # a list of words to be read as one
 )
 """The rules that conditions name where they are raised, so that others with the same RESP2 do not matter."""
 

@@ -248,7 +248,7 @@ def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
         ValueError: it is not a fault, or has a field that its class does not have.
     """
     if not isinstance(record, dict):
-        raise ValueError(f"{record!r:.40} is not a fault; a fault is an object with its kind and its fields")  # noqa: TRY004
+        raise ValueError(f"{record!r:.40} is not a fault; a fault is an object with its kind and its fields")
     name = record.get("kind")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
@@ -308,7 +308,7 @@ class FaultPlan:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"a fault plan is written as JSON: {error}") from error
         if not isinstance(records, list):
-            raise ValueError("a fault plan is a list of faults")  # noqa: TRY004  (external data)
+            raise ValueError("a fault plan is a list of faults")  # external data
         for number, record in enumerate(records, 1):
             try:
                 kind, values = _kind_of(record)

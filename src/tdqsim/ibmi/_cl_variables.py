@@ -44,7 +44,7 @@ class ClVariable:
 
     __slots__ = ("_codec", "decimals", "length", "page", "storage", "type")
 
-    def __init__(self, type: str, length: int, decimals: int, page: CodePage) -> None:  # noqa: A002  (DCL's keyword)
+    def __init__(self, type: str, length: int, decimals: int, page: CodePage) -> None:  # DCL's keyword
         self.type = type
         self.length = length
         self.decimals = decimals

@@ -28,7 +28,7 @@ def qmhqrdqd(job: JobBase, /, name: str, library: str = ..., *, format: Literal[
 
 
 @declare("QMHQRDQD")
-def qmhqrdqd(job: JobCore, name: str, library: str = "", format: str = "RDQD0100") -> RDQD0100 | RDQD0200:  # noqa: A002
+def qmhqrdqd(job: JobCore, name: str, library: str = "", format: str = "RDQD0100") -> RDQD0100 | RDQD0200:
     """Retrieve the description of a data queue.
 
     Args:

@@ -18,7 +18,7 @@ NO_DTS = bytes(DTS_LENGTH)
 
 _BITS = LIMITS["dts_bits"]
 _OF_2000 = LIMITS["dts_of_2000"]
-_EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  (a *DTS has no zone: it is local time of its system)
+_EPOCH = datetime(2000, 1, 1)  # a *DTS has no zone: it is local time of its system
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 _US_1970_TO_2000 = 946_684_800_000_000
 _QUARTER_NS = 900_000_000_000

@@ -132,7 +132,7 @@ class _Integer:
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, int):
-            raise ValueError("a whole number is needed")  # noqa: TRY004  (a codec's)
+            raise ValueError("a whole number is needed")
         try:
             return value.to_bytes(self.length, "big", signed=self.signed)
         except OverflowError as error:
@@ -165,7 +165,7 @@ class _Indicator:
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, bool):
-            raise ValueError("True or False is needed")  # noqa: TRY004  (a codec's)
+            raise ValueError("True or False is needed")
         return b"\xf1" if value else b"\xf0"
 
 
@@ -229,7 +229,7 @@ def _filled(part: Codec, value: Any, page: CodePage) -> bytes:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("text is needed")  # noqa: TRY004  (a codec's)
+        raise ValueError("text is needed")
     return value
 
 

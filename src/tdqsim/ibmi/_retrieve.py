@@ -82,7 +82,7 @@ def qmhrdqm(
     job: JobCore,
     name: str,
     library: str = "",
-    format: str = "RDQM0100",  # noqa: A002
+    format: str = "RDQM0100",
     selection: RDQS0100 | RDQS0200 = RDQS0100(),  # noqa: B008  (a frozen record)
 ) -> RDQM0100 | RDQM0200:
     """Retrieve messages from a data queue without removing them.
@@ -292,7 +292,7 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
     return (form.build(values, job.page) + body)[:limit]
 
 
-def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:  # noqa: A002
+def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:
     """Parse an answer of QMHRDQM: the header, and the entries, by following the offsets.
 
     Args:

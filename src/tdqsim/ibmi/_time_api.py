@@ -8,7 +8,7 @@ from tdqsim.ibmi._convert_time import TIME_FORMATS, format_time, parse_time, shi
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi.job_core import JobCore
 
-_UNIX = datetime(1970, 1, 1)  # noqa: DTZ001  (local time of the system, its offset already added)
+_UNIX = datetime(1970, 1, 1)  # local time of the system, its offset already added
 _PRECISIONS = ("0", "1")
 
 

@@ -191,26 +191,26 @@ _VERBS: Final = frozenset(
     ALLOCATE ALTER ASSOCIATE BEGIN CLOSE COMMENT COMPOUND CONNECT CREATE DECLARE DELETE DESCRIBE DISCONNECT DROP
     EXECUTE EXPLAIN FETCH FREE GET GRANT HOLD IF INSERT LABEL LOCK MERGE OPEN PREPARE REFRESH RELEASE RENAME
     REVOKE SAVEPOINT SIGNAL START TRANSFER TRUNCATE UPDATE WITH
-    """.split()  # noqa: SIM905  (the list is easier to read)
+    """.split()  # the list is easier to read
 )
 """Words with which statements begin that are valid SQL and not served."""
 _CLAUSES: Final = frozenset(
     """
     ALL CASE CROSS DISTINCT EXCEPT EXCEPTION EXISTS FULL GROUP HAVING INNER INTERSECT INTO JOIN LATERAL LEFT
     OFFSET OPTIMIZE RIGHT SELECT UNION XMLTABLE JSON_TABLE UNNEST OVER
-    """.split()  # noqa: SIM905  (the list is easier to read)
+    """.split()  # the list is easier to read
 )
 """Words of valid SQL that is not served, after the beginning of a statement."""
 _STRUCTURE: Final = _CLAUSES | frozenset(
     """
     AND AS ASC BETWEEN DESC FETCH FOR FROM IN IS LIKE LIMIT NOT ON OR ORDER SET THEN USE WHERE WITH
-    """.split()  # noqa: SIM905  (the list is easier to read)
+    """.split()  # the list is easier to read
 )
 """Words that end an expression, and cannot be an alias."""
 _REGISTERS: Final = frozenset(
     """
     DATE TIME TIMESTAMP SCHEMA SERVER USER
-    """.split()  # noqa: SIM905  (the list is easier to read)
+    """.split()  # the list is easier to read
 )
 _WHOLE_REGISTERS: Final = {
     "USER": "USER", "SESSION_USER": "USER",

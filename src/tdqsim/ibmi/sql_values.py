@@ -163,7 +163,7 @@ def _moment(name: str, value: Any) -> date:
         fail(-180, "22007", "SQL0180", "Syntax of date, time, or timestamp value not valid.")
     if name == "DATE":
         return at.date() if isinstance(at, datetime) else at
-    return at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)  # noqa: DTZ001  (local time)
+    return at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)  # local time
 
 
 def interpret(core: JobCore, kind: SqlTypeName, value: Any) -> Any:
@@ -179,7 +179,7 @@ def interpret(core: JobCore, kind: SqlTypeName, value: Any) -> Any:
     try:
         parm = Parm("INTERPRET", form)
         if len(data) < parm.length:
-            raise ValueError(f"{len(data)} bytes")  # noqa: TRY301
+            raise ValueError(f"{len(data)} bytes")
         return parm.decode(data, core.page)
     except ValueError as error:
         fail(-802, "22023", "SQL0802", f"Data conversion or data mapping error: {error}")

@@ -172,7 +172,7 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
     value: Any = Decoder(layout, record, fillers=True).run()
     for key in item.path:
         if not isinstance(value, dict):
-            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")  # noqa: TRY004 - a wrong name
+            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")  # a wrong name
         value = value[key]
     return value
 

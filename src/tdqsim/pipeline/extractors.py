@@ -138,7 +138,7 @@ def extracted(
         try:
             record = next(source, None)
             if record is not None and not isinstance(record, bytes):
-                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # noqa: TRY301 - reported as any other
+                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # reported as any other
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises is reported with its place
             record, problem = None, error
         if record is not None:

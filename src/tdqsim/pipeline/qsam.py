@@ -153,7 +153,7 @@ class QsamWriter(DataSourceArrowWriter):
         """Join the parts to the data set, in partition order."""
         commit_parts(self.options, parts_in(messages), overwrite=self.overwrite)
 
-    def abort(self, messages: list[Any]) -> None:  # noqa: ARG002 - Spark's interface
+    def abort(self, messages: list[Any]) -> None:
         """Remove the parts; the data set stays unchanged."""
         self.parts.discard()
 

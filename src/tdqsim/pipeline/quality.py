@@ -176,11 +176,11 @@ class Shown(dict[str, str]):
 class Telling:
     """How an accumulator adds what tasks tell: a sentence for each read with corrupt values."""
 
-    def zero(self, value: dict[str, str]) -> dict[str, str]:  # noqa: ARG002 - pyspark's interface
+    def zero(self, value: dict[str, str]) -> dict[str, str]:
         """The value in a task."""
         return {}
 
-    def addInPlace(self, total: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:  # noqa: N802 - as above
+    def addInPlace(self, total: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:
         """Add sentences; the driver shows those of reads that are new to it."""
         for read, text in more.items():
             if read not in total:

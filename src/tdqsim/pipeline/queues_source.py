@@ -91,11 +91,11 @@ class _QueueDataSource(DataSource):
         """A writer of records to queues, or to seed files."""
         return _Writer(read_queue_options(self.kind, self.options, "write"), schema, overwrite)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of the records that arrive."""
         return _StreamReader(read_queue_options(self.kind, self.options, "stream"), schema)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """A writer that puts every batch on exactly once."""
         return _StreamWriter(read_queue_options(self.kind, self.options, "write"), schema, overwrite)
 
@@ -172,7 +172,7 @@ class _Writer(_TaskWriter, DataSourceArrowWriter):
         """Put all rows on, in partition order."""
         commit_batch(self.options, parts_in(messages), overwrite=self.overwrite)
 
-    def abort(self, messages: list[Any]) -> None:  # noqa: ARG002  (Spark's signature)
+    def abort(self, messages: list[Any]) -> None:
         """Remove the staged rows."""
         discard(self.parts.folder)
 
@@ -191,26 +191,26 @@ class _StreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAvailabl
         super().__init__(options, schema)
         self.target: Offsets | None = None
 
-    def initialOffset(self) -> Offsets:  # noqa: N802  (Spark's name)
+    def initialOffset(self) -> Offsets:
         """Before the first record that exists, or after the last (``startingOffsets``)."""
         return first_offsets(self.options)
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> ReadLimit:
         """The limit from the options; if both are given, ``latestOffset`` applies the other."""
         rows, size = self.options.max_rows_per_trigger, self.options.max_bytes_per_trigger
         if rows:
             return ReadMaxRows(rows)
         return ReadMaxBytes(size) if size else ReadAllAvailable()
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+    def prepareForTriggerAvailableNow(self) -> None:
         """Limit this run to the records that exist now."""
         self.target = last_offsets(self.options)
 
-    def reportLatestOffset(self) -> Offsets:  # noqa: N802
+    def reportLatestOffset(self) -> Offsets:
         """The current end of the queues, for the query's progress."""
         return last_offsets(self.options)
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
         """How far the next batch goes."""
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         size = limit.max_bytes if isinstance(limit, ReadMaxBytes) else 0
@@ -242,10 +242,10 @@ class _StreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
         self.sink = sink_of(options)
         super().__init__(options, schema, self.sink)
 
-    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
+    def commit(self, messages: list[Any], batchId: int) -> None:
         """Put the batch on, unless it is on already."""
         commit_stream(self.options, parts_in(messages), batchId, self.sink)
 
-    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: ARG002, N803  (Spark's signature)
+    def abort(self, messages: list[Any], batchId: int) -> None:
         """Remove the staged rows."""
         abandon_stream(self.options, batchId, self.sink)

@@ -43,7 +43,7 @@ class SparkMissing(ExtraMissing):
 
 def _spark() -> Any:
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra, and a second to import
+        from pyspark.sql import SparkSession  # an extra, and a second to import
     except ImportError as error:
         raise SparkMissing(error.name, "spark") from error
     return SparkSession
@@ -78,8 +78,8 @@ def session(
         existing if existing is not None else _new(name, remote, master, dict(config or {}), quick_start=quick_start)
     )
     if register:
-        from tdqsim.pipeline.qsam import register as register_sources  # noqa: PLC0415 - needs PySpark
-        from tdqsim.pipeline.queues_source import register_queues  # noqa: PLC0415
+        from tdqsim.pipeline.qsam import register as register_sources  # needs PySpark
+        from tdqsim.pipeline.queues_source import register_queues
 
         register_sources(spark)
         register_queues(spark)
@@ -324,7 +324,7 @@ def run_tasks(
         task: called in a worker; returns rows as dicts.
         schema: Arrow schema of the rows.
     """
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     full = schema.append(pa.field("_item", pa.int64()))
 
@@ -367,6 +367,6 @@ def task_frames(
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """An Arrow schema as a schema of Spark."""
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
+    from pyspark.sql.pandas.types import from_arrow_schema  # an extra
 
     return from_arrow_schema(schema)

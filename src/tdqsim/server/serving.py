@@ -208,12 +208,12 @@ def _tracing(cleanup: contextlib.ExitStack) -> Callable[[Region], object]:
     The environment variables of OpenTelemetry configure it.
     """
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  (an extra)
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # an extra
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        from tdqsim.tracing import trace  # noqa: PLC0415
+        from tdqsim.tracing import trace
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "otel") from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "tdqsim")})
@@ -232,7 +232,7 @@ def _webhook(hook: AlertHook | None) -> Webhook | None:
 def _many_files() -> None:
     """Raise the limit of open files as far as the system allows, because each connection is one; warn if it is low."""
     try:
-        import resource  # noqa: PLC0415  (not on every platform; without it there is no such limit)
+        import resource  # not on every platform; without it there is no such limit
     except ImportError:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -280,7 +280,7 @@ async def _live(run: _Run) -> None:
             await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
         await cleanup.enter_async_context(_beside(StoreWatch(run.host).look_again_and_again(), "watching stores"))
         if run.watched:
-            from tdqsim.server.watching import watch_files  # noqa: PLC0415  (it imports the COBOL programs)
+            from tdqsim.server.watching import watch_files  # it imports the COBOL programs
 
             await cleanup.enter_async_context(_beside(watch_files(run.host, run.watched), "watching files"))
         run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
@@ -336,7 +336,7 @@ def _debugger(port: int | None) -> Iterator[DebugServer | None]:
     if port is None:
         yield None
         return
-    from tdqsim.cobol.debug_adapter import DebugServer  # noqa: PLC0415  (only if a debugger may come)
+    from tdqsim.cobol.debug_adapter import DebugServer  # only if a debugger may come
 
     try:
         server = DebugServer(port)

@@ -399,7 +399,7 @@ def _check_hash(value: str) -> str:
 
 def _check_verifiers(value: Any) -> dict[int, bytes]:
     if not isinstance(value, dict):
-        raise ValueError("must be a mapping of password levels")  # noqa: TRY004  (pydantic needs a ValueError)
+        raise ValueError("must be a mapping of password levels")  # pydantic needs a ValueError
     verifiers = {}
     for level, digits in value.items():
         number = int(level) if isinstance(level, str) and level in map(str, _VERIFIERS) else -1

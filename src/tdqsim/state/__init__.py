@@ -149,7 +149,7 @@ class LinkState(NamedTuple):
 # -- queues -----------------------------------------------------------------------------------------------------------
 
 
-def queues(region: Region, *, type: str = "", records: bool = False) -> Iterator[QueueState]:  # noqa: A002  (the vendor's word)
+def queues(region: Region, *, type: str = "", records: bool = False) -> Iterator[QueueState]:
     """The state of all queues, in the order of installation.
 
     Args:

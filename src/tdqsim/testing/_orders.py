@@ -110,7 +110,7 @@ class TaskTurn:
 class Policy:
     """Chooses what runs next; this one always takes the default."""
 
-    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:  # noqa: ARG002  (subclasses use them)
+    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:  # subclasses use them
         """The index of the choice, of two or more; ``step`` counts such decisions from 0."""
         return default
 
@@ -143,7 +143,7 @@ class Pct(Policy):
         count = min(depth - 1, max(steps - 1, 0))
         self._changes = dict(zip(random.sample(range(1, max(steps, 2)), count), range(count), strict=True))
 
-    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:  # noqa: ARG002  (it has an order of its own)
+    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:  # it has an order of its own
         change = self._changes.get(step)
         best = self._best(ready)
         if change is not None:

@@ -35,7 +35,7 @@ def candidates_of(faults: Iterable[AnyFault], most: int) -> tuple[Candidate, ...
     found = []
     for fault in faults:
         if not isinstance(fault, Fault | MessageFault):
-            raise ValueError(f"{fault!r}: an exploration places faults of the kinds Fault and MessageFault")  # noqa: TRY004
+            raise ValueError(f"{fault!r}: an exploration places faults of the kinds Fault and MessageFault")
         found.append(fault)
     return tuple(found)
 

@@ -179,7 +179,7 @@ class StagedDispatcher(Dispatcher):
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002 (every dispatch is a choice)
+    def _settle_one(self, *, flows: bool = True) -> bool:  # every dispatch is a choice
         """Dispatch the chosen strand, or fire the chosen timer."""
         due = self._agenda.due()
         if due or (self._slack_ns and self.ready):
@@ -239,14 +239,14 @@ class _Yields:
     def __init__(self, region: Region, dispatcher: StagedDispatcher) -> None:
         self._region, self._dispatcher = region, dispatcher
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # noqa: ARG002  (a hook's)
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # a hook's
         """Let another task run before this command, and record what the command uses."""
         self._give_way()
         self._dispatcher.use(touched_by_command(core_of(self._region), command, arguments), command)
         if command == "SYNCPOINT ROLLBACK":
             self._dispatcher.end_unit()
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:  # noqa: ARG002
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """Record that the command is complete."""
         self._dispatcher.used()
 

@@ -108,12 +108,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(HiddenFrames(), "tdqsim-frames")
     mutants = None
     if config.getoption("--tdq-mutants"):
-        from tdqsim.testing._mutants_plugin import MutantsPlugin  # noqa: PLC0415  (few runs have it)
+        from tdqsim.testing._mutants_plugin import MutantsPlugin  # few runs have it
 
         mutants = MutantsPlugin(config)
         config.pluginmanager.register(mutants, "tdqsim-mutants")
     if config.getoption("--tdq-report"):
-        from tdqsim.testing._report_plugin import ReportPlugin  # noqa: PLC0415  (few runs have it)
+        from tdqsim.testing._report_plugin import ReportPlugin  # few runs have it
 
         config.pluginmanager.register(ReportPlugin(config, mutants), "tdqsim-report")
 
@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for marker in item.iter_markers():
             if marker.name.startswith("tdq_") and marker.name not in known:
-                from tdqsim.core.spelling import did_you_mean  # noqa: PLC0415  (only for this error)
+                from tdqsim.core.spelling import did_you_mean  # only for this error
 
                 raise pytest.UsageError(
                     f"{item.nodeid}: unknown marker {marker.name}{did_you_mean(marker.name, sorted(known))}"

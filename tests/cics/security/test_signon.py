@@ -202,7 +202,7 @@ def test_sign_on_without_a_policy_and_with_one_of_your_own():
 
 @pytest.mark.parametrize("command", ["PASSWORD('pw4ann')", "PHRASE('a phrase of ann') PHRASELEN(15)"])
 def test_the_text_form_gets_times_counts_and_codes(reg, command):
-    words = "CHANGETIME DAYSLEFT ESMREASON ESMRESP EXPIRYTIME INVALIDCOUNT LASTUSETIME".split()  # noqa: SIM905
+    words = "CHANGETIME DAYSLEFT ESMREASON ESMRESP EXPIRYTIME INVALIDCOUNT LASTUSETIME".split()
     text = " ".join(f"{word}({word})" for word in words)
     wrong = command.replace("ann", "bob")
     with reg.task() as task:

@@ -1,4 +1,3 @@
-# ruff: noqa: DTZ001  (ABSTIME is made of local time, which has no zone)
 """The CSD in the store of a region: groups, lists, signatures, restarts."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: DTZ001  (ABSTIME is made of local time, which has no zone)
 from __future__ import annotations
 
 from datetime import datetime

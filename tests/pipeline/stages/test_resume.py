@@ -188,7 +188,7 @@ def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) ->
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
     class Failing(SparkRunner):
-        def each(self, step: Any, tasks: Any) -> list[Receipt]:  # noqa: ARG002
+        def each(self, step: Any, tasks: Any) -> list[Receipt]:
             raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
 
     with pytest.raises(DatasetError, match=r"^f\.vb: at offset 7: no block$"):

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 ABSTIME_LENGTH: Final = 8
 """Bytes of an ABSTIME: 15 digits and a sign, packed."""
 
-_ORIGIN: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (ABSTIME counts local time, which has no offset)
+_ORIGIN: Final = datetime(1900, 1, 1)  # ABSTIME counts local time, which has no offset
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _HIGHEST: Final = 10**15 - 1
-_LAST: Final = (datetime(9999, 12, 31) - _ORIGIN) // _MILLISECOND  # noqa: DTZ001  (local, as above)
+_LAST: Final = (datetime(9999, 12, 31) - _ORIGIN) // _MILLISECOND
 _HALF_SECOND: Final = timedelta(milliseconds=500)
 _POSITIVE: Final = "C"
 _DATFORM: Final = "MMDDYY"

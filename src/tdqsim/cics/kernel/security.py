@@ -111,19 +111,19 @@ class SecurityPolicy:
             return self.may_issue(user, name, level)
         return resource_class != XUSER or self.may_act_for(user, name.rpartition(".")[0])
 
-    def may_issue(self, user: str, resource_type: str, level: Access) -> bool:  # noqa: ARG002
+    def may_issue(self, user: str, resource_type: str, level: Access) -> bool:
         """Whether the user may issue SPI commands of this level on this type of resource (``TDQUEUE``)."""
         return True
 
-    def may_access(self, user: str, queue: str, level: Access) -> bool:  # noqa: ARG002
+    def may_access(self, user: str, queue: str, level: Access) -> bool:
         """Whether the user may access the queue of this name at this level."""
         return True
 
-    def may_act_for(self, user: str, other: str) -> bool:  # noqa: ARG002
+    def may_act_for(self, user: str, other: str) -> bool:
         """Whether the user may have work done for another user: ATIUSERID, USERID, JOBUSERID, USER= of a job."""
         return True
 
-    def knows_user(self, user: str) -> bool:  # noqa: ARG002
+    def knows_user(self, user: str) -> bool:
         """Whether the security manager knows the user id."""
         return True
 
@@ -131,11 +131,11 @@ class SecurityPolicy:
         """Whether the class is defined, for RESCLASS of QUERY SECURITY."""
         return resource_class in _CLASSES.values()
 
-    def has_profile(self, resource_class: str, name: str) -> bool:  # noqa: ARG002
+    def has_profile(self, resource_class: str, name: str) -> bool:
         """Whether a profile protects the resource, for RESCLASS of QUERY SECURITY."""
         return True
 
-    def check_password(self, user: str, password: str, now_ns: int) -> PasswordCheck:  # noqa: ARG002
+    def check_password(self, user: str, password: str, now_ns: int) -> PasswordCheck:
         """Verify the password or password phrase of a user, and count wrong ones.
 
         Args:

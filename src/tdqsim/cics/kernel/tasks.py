@@ -167,7 +167,7 @@ class Tasks(Generic[K]):
         try:
             self.known[number] = task
             entry.attaches += 1
-            if len(self.known) > self.peak:  # noqa: PLR1730  (max() costs a call)
+            if len(self.known) > self.peak:  # max() costs a call
                 self.peak = len(self.known)
             if region.limits is not None:
                 region.limits.arrive(task, entry)

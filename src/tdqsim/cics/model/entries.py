@@ -53,7 +53,7 @@ def read_entry(store: Path, key: bytes, value: bytes) -> Record:
     try:
         record = json.loads(str(value, "utf-8"))
         if not isinstance(record, dict):
-            raise TypeError(f"it is {record!r}")  # noqa: TRY301 - one place says what is wrong
+            raise TypeError(f"it is {record!r}")  # one place says what is wrong
     except (TypeError, ValueError) as error:
         raise damaged(store, key, error) from error
     return record
@@ -103,7 +103,7 @@ def resource_of(store: Path, key: bytes, record: Record) -> defs.Resource:
             return _kinds()[kind].model_validate(given)
         plain, known = _plain_queue()
         if "name" not in given or not given.keys() <= known:
-            raise ValueError(f"it has the attributes {', '.join(given)}")  # noqa: TRY301 - one place says what is wrong
+            raise ValueError(f"it has the attributes {', '.join(given)}")  # one place says what is wrong
         for moment in _MOMENTS:
             if given.get(moment) is not None:
                 given[moment] = datetime.fromisoformat(given[moment])

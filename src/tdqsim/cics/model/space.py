@@ -152,12 +152,12 @@ class IntraSpace:
         """Account for ``more`` control intervals taken by a queue, which then has ``cis``."""
         self._users[queue] = None
         in_use = self.in_use = self.in_use + more
-        if in_use > self.peak:  # noqa: PLR1730  (max() costs a call; a large record fills a control interval)
+        if in_use > self.peak:  # max() costs a call; a large record fills a control interval
             self.peak = in_use
         if in_use > self._high:
             self.formatted += in_use - self._high
             self._high = in_use
-        if cis > queue.peak_cis:  # noqa: PLR1730
+        if cis > queue.peak_cis:
             queue.peak_cis = cis
 
     @staticmethod

@@ -91,13 +91,13 @@ class Passed(NamedTuple):
                 and start + sum(lengths) == len(form)
                 and (name is None or isinstance(name, str))
             ):
-                raise ValueError(str(head)[:200])  # noqa: TRY301 - one place answers
+                raise ValueError(str(head)[:200])
             area = form[start : start + sent]
             channel = None if name is None else Channel(name)
             at = start + sent
             for word, kind, length in listed:
                 if channel is None or not isinstance(word, str):
-                    raise ValueError(str(listed)[:200])  # noqa: TRY301 - one place answers
+                    raise ValueError(str(listed)[:200])
                 channel.containers[word] = Container(form[at : at + length], kind)
                 at += length
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -100,7 +100,7 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
         if isinstance(data, WaitMark):
             if busy:
                 detail = f"no committed record is left, and {end.holder()}"
-                raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")  # noqa: TRY301  (only LOCKED is counted)
+                raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")  # only LOCKED is counted
             waiting = queue.td_read
             assert waiting is not None  # a logically recoverable queue has one
             data = wait(task, lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)

@@ -39,7 +39,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     queue.ci_left -= size
     queue.writes += 1
-    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+    if count > queue.peak:  # max() costs a call
         queue.peak = count
     if latch is not None:
         region.ati.begin(latch)

@@ -29,7 +29,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
         raise
     queue.ci_left -= size
     queue.writes += 1
-    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+    if count > queue.peak:  # max() costs a call
         queue.peak = count
     if count >= queue.fire_at:
         ati = task._region.ati

@@ -160,7 +160,7 @@ class Csd:
         Raises:
             UsageError: the id is not one of CICS, or the security policy does not know the user.
         """
-        from tdqsim.definitions import is_user_id  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import is_user_id  # pydantic is imported with the first definition
 
         self._home.check("csd")
         if user and not is_user_id(user):
@@ -565,15 +565,15 @@ class Csd:
         return condition
 
     def _name(self, verb: str, what: str, name: str) -> None:
-        from tdqsim.definitions import is_group_name  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import is_group_name  # pydantic is imported with the first definition
 
         if not is_group_name(name):
             allowed = "must be 1 to 8 characters (A-Z 0-9 @ # $, upper case only)"
             raise self._refused(f"bad {what}", f"{what} {name!r:.40} {allowed}", verb, "")
 
     def _kind(self, verb: str, kind: str) -> str:
-        from tdqsim.core.spelling import did_you_mean  # noqa: PLC0415  (needed for an error only)
-        from tdqsim.facts import table  # noqa: PLC0415
+        from tdqsim.core.spelling import did_you_mean  # needed for an error only
+        from tdqsim.facts import table
 
         known = [row["name"] for row in table("resource_types")]
         if kind.upper() not in known:
@@ -659,7 +659,7 @@ class Csd:
         }
 
     def _made(self, kind: str, group: str, values: dict[str, Any], signature: dict[str, Any]) -> defs.Resource:
-        from tdqsim.definitions import define_resource  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import define_resource  # pydantic is imported with the first definition
 
         return define_resource(kind, **{**values, "group": group, **signature})
 

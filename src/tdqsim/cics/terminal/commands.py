@@ -81,7 +81,7 @@ def _options(**given: bool) -> tuple[str, ...]:
 @command("SEND MAP", "INVMPSZ INVREQ")
 def send_map(
     task: TaskBase,
-    map: MapName,  # noqa: A002  (the vendor's word)
+    map: MapName,
     mapset: MapsetName = None,
     from_: From = b"",
     length: HalfwordOrNone = None,
@@ -131,7 +131,7 @@ def send_map(
 @command("RECEIVE MAP", "INVMPSZ INVREQ MAPFAIL", {"INTO": Opt("data"), "SET": Opt("pointer", 4)})
 def receive_map(
     task: TaskBase,
-    map: MapName,  # noqa: A002
+    map: MapName,
     mapset: MapsetName = None,
     *,
     asis: Flag = False,  # without effect: text is never converted to upper case

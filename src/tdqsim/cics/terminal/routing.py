@@ -181,7 +181,7 @@ class Routing:
                 case [str(transid), int(count)] if 0 < count <= _MOST:
                     pass
                 case other:
-                    raise ValueError(str(other)[:200])  # noqa: TRY301 - one place answers
+                    raise ValueError(str(other)[:200])
         except (ValueError, RecursionError) as error:
             raise Condition(Resp.ISCINVREQ, detail=f"a request for tasks that cannot be read: {error}") from error
         if terminal not in region.terminals:

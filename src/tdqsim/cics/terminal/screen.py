@@ -95,7 +95,7 @@ class Screen:
         self.next_commarea = b""
         self.next_channel: Channel | None = None
 
-    def put(self, task: TaskBase, shown: Sent) -> None:  # noqa: ARG002 - a surrogate needs the task
+    def put(self, task: TaskBase, shown: Sent) -> None:  # a surrogate needs the task
         """Show an output of a task."""
         self.sent.append(shown)
 

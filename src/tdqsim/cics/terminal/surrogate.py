@@ -53,7 +53,7 @@ class Surrogate(Screen):
         """See the base class."""
         return read_input(json.loads(self._ask(task, RECEIVE, "")))
 
-    def begin_at_once(self, task: TaskBase) -> None:  # noqa: ARG002 - a terminal of this region needs the task
+    def begin_at_once(self, task: TaskBase) -> None:  # a terminal of this region needs the task
         """See the base class."""
         self.at_once = True
 

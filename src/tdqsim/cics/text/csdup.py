@@ -101,7 +101,7 @@ class Dfhcsdup:
             text: the commands; of a job, its in-stream data.
             file: the name of the text in the messages.
         """
-        from tdqsim.definitions import read_csd_commands  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import read_csd_commands  # pydantic is imported with the first definition
 
         yield _texts()["DFH5120"].format(store=self._store)
         for command in read_csd_commands(text, file=file):
@@ -310,7 +310,7 @@ class Dfhcsdup:
                 yield from _listed(each, given.words)
 
     def _extract(self, given: _Operands) -> Iterator[str]:
-        from tdqsim.definitions import export_csd  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import export_csd  # pydantic is imported with the first definition
 
         program = given.get("USERPROGRAM")
         if program and program.upper() != "DFH0CBDC":
@@ -334,7 +334,7 @@ class _Operands:
     """The operands of a command, with the abbreviations expanded."""
 
     def __init__(self, command: CsdCommand, row: Mapping[str, str]) -> None:
-        from tdqsim.definitions import expand  # noqa: PLC0415  (pydantic is imported with the first definition)
+        from tdqsim.definitions import expand  # pydantic is imported with the first definition
 
         self.line, self._command = command.line, command
         self.words: set[str] = set()
@@ -424,13 +424,13 @@ def _is_generic(name: str) -> bool:
 
 
 def _fits(name: str, generic: str) -> bool:
-    from tdqsim.cics.spi.csd import generic_name  # noqa: PLC0415  (needed by a generic LIST only)
+    from tdqsim.cics.spi.csd import generic_name  # needed by a generic LIST only
 
     return generic_name(generic).fullmatch(name) is not None
 
 
 def _definitions(found: list[defs.Resource]) -> defs.Definitions:
-    from tdqsim.definitions import Definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
+    from tdqsim.definitions import Definitions  # pydantic is imported with the first definition
 
     return Definitions.of(found)
 

@@ -175,7 +175,7 @@ def readq_ts(
     length: HalfwordOrNone = None,
     *,
     item: HalfwordOrNone = None,
-    next: Flag = False,  # noqa: A002  (the vendor's word)
+    next: Flag = False,
     sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsItem:

@@ -36,7 +36,7 @@ class LockFile:
         try:
             self._lock = FileLock(self._fd, path)
             if not self._lock.take():
-                raise StoreInUse(path.parent, _holder(self._fd))  # noqa: TRY301 - the file is closed in one place
+                raise StoreInUse(path.parent, _holder(self._fd))  # the file is closed in one place
             if mine:
                 mark = b"%d\n" % os.getpid()
                 write_at(self._fd, mark, 0)

@@ -217,7 +217,7 @@ class PageFile:
         try:
             for _, value in self._walk(self._meta.free_root, self._meta.free_depth):
                 if len(value) < 8 or len(value) % 8:
-                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - one place records problems
+                    raise PageError("the list of free pages is damaged")  # one place records problems
                 count, *pages = [number for (number,) in iter_unpack("=Q", value)]
                 pages = pages[:count]
                 if (
@@ -225,10 +225,10 @@ class PageFile:
                     or listed.intersection(pages)
                     or any(not 1 < page <= self._meta.last_page for page in pages)
                 ):
-                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - likewise
+                    raise PageError("the list of free pages is damaged")
                 listed.update(pages)
             if twice := listed & self.reached:
-                raise PageError(f"{len(twice)} pages are in use and listed as free")  # noqa: TRY301 - likewise
+                raise PageError(f"{len(twice)} pages are in use and listed as free")
         except PageError as error:
             self.problems.append(str(error))
         finally:

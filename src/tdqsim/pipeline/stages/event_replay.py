@@ -103,7 +103,7 @@ class _Feed:
             deeps[at] = deep = depth_of(queue)
             if deep is not None:
                 probe = depths[queue]
-                if deep > probe.peak:  # noqa: PLR1730  (max() costs more than the rest of this)
+                if deep > probe.peak:  # max() costs more than the rest of this
                     probe.peak = deep
                 probe.left -= 1
                 if not probe.left:

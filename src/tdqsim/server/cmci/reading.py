@@ -21,7 +21,7 @@ from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, sort_key
 from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute, CmciResource
 from tdqsim.server.host import Host
 
-_EPOCH: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (ABSTIME is local time)
+_EPOCH: Final = datetime(1900, 1, 1)  # ABSTIME is local time
 _NEVER: Final = "0000-00-00T00:00:00.000000+00:00"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KEY_PAGE: Final = "cp037"

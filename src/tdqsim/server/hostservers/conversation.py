@@ -173,7 +173,7 @@ class Conversation:
                 return None
             try:
                 if frame.template > len(frame.body):
-                    raise FrameError(f"a template of {frame.template} bytes in a frame with {len(frame.body)}")  # noqa: TRY301
+                    raise FrameError(f"a template of {frame.template} bytes in a frame with {len(frame.body)}")
                 step = self._answer(frame)
             except FrameError as error:
                 step = Reply(self._refusal(frame, error))

@@ -76,7 +76,7 @@ async def describe(
     library: ObjectName,
     queue: ObjectName,
     user: JobUser,
-    format: Annotated[  # noqa: A002  (the API's own word)
+    format: Annotated[
         Literal["RDQD0100", "RDQD0200"], Query(description="RDQD0200: attributes that only a DDM queue has")
     ] = "RDQD0100",
 ) -> DataQueueDescription | DdmDataQueueDescription:

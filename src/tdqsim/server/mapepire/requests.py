@@ -96,7 +96,7 @@ class Requests:
         answer: Answer = {"id": request["id"], "success": True}
         try:
             if act is None:
-                raise RequestError(f"Unknown request type: {str(request['type'])[:100]}")  # noqa: TRY301
+                raise RequestError(f"Unknown request type: {str(request['type'])[:100]}")
             answer |= act(self, request, taken)
         except SqlError as error:
             answer |= {"success": False, "error": error.text, "sql_rc": error.code, "sql_state": error.state}

@@ -82,19 +82,19 @@ def serve(
     ] = 10,
 ) -> None:
     """Serve regions and IBM i systems until SIGTERM or Ctrl-C."""
-    import sys  # noqa: PLC0415  (a command imports what it uses)
+    import sys
 
-    from tdqsim.errors import ExtraMissing  # noqa: PLC0415
+    from tdqsim.errors import ExtraMissing
 
     if demo == bool(what):
         raise InputError("name directories or a serve.yaml, or give --demo")
     what = [example(each) or each for each in what or ()]
     try:
-        from tdqsim.server import demo as demonstration  # noqa: PLC0415
-        from tdqsim.server.host import Host  # noqa: PLC0415
-        from tdqsim.server.logs import configure_log  # noqa: PLC0415
-        from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
-        from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415
+        from tdqsim.server import demo as demonstration
+        from tdqsim.server.host import Host
+        from tdqsim.server.logs import configure_log
+        from tdqsim.server.servefile import changed, load_serve_file, serve_file
+        from tdqsim.server.serving import serve as serve_all
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "serve") from error
 

@@ -47,10 +47,10 @@ _FILE = Path("users.yaml")
 
 
 def _load(file: Path) -> Users:
-    from tdqsim.errors import ExtraMissing  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.errors import ExtraMissing
 
     try:
-        from tdqsim.server.users import Users  # noqa: PLC0415
+        from tdqsim.server.users import Users
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "serve") from error
     return Users.load(file) if file.exists() else Users()
@@ -69,7 +69,7 @@ def _password() -> str:
 
 def _verifiers(user: str, password: str, levels: Collection[int]) -> dict[int, bytes]:
     """The verifiers by which IBM i clients prove a password, for these levels (QPWDLVL)."""
-    from tdqsim.server.hostservers import PasswordLevel, token  # noqa: PLC0415
+    from tdqsim.server.hostservers import PasswordLevel, token
 
     kinds = {PasswordLevel.of(level) for level in levels}
     try:
@@ -80,7 +80,7 @@ def _verifiers(user: str, password: str, levels: Collection[int]) -> dict[int, b
 
 def _levels(given: list[int] | None) -> Collection[int]:
     """The password levels of the options; default: that of a new system."""
-    from tdqsim.ibmi import SystemValues  # noqa: PLC0415
+    from tdqsim.ibmi import SystemValues
 
     return given or (SystemValues()["QPWDLVL"],)
 
@@ -98,7 +98,7 @@ def add(
 ) -> None:
     """Add a user. Asks for the password, or reads it from standard input."""
     users = _load(file)
-    from tdqsim.server.users import Role, User, hashed  # noqa: PLC0415
+    from tdqsim.server.users import Role, User, hashed
 
     if users.get(user) is not None:
         raise InputError(f"there is a user {capitals(user)} already; tdq users passwd changes the password")
@@ -116,10 +116,10 @@ def passwd(
     user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = False, qpwdlvl: _LevelOption = None
 ) -> None:
     """Change a user's password; replaces verifiers for IBM i, with the same levels unless --qpwdlvl is given."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
     users = _load(file)
-    from tdqsim.server.users import hashed  # noqa: PLC0415
+    from tdqsim.server.users import hashed
 
     existing = users.get(user)
     if existing is None:
@@ -145,7 +145,7 @@ def remove(user: _UserArgument, file: _FileOption = _FILE) -> None:
 def list_(file: _FileOption = _FILE) -> None:
     """List the users with their roles and groups; never a password."""
     users = _load(file)
-    from tdqsim.server.users import Role  # noqa: PLC0415
+    from tdqsim.server.users import Role
 
     for user in users:
         roles = ",".join(role.value for role in Role if role in user.roles)
