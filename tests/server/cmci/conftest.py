@@ -3,6 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 
 import pytest
 
@@ -14,6 +15,7 @@ from fastapi.testclient import TestClient
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
+from tdqsim.server.users import hashed
 
 ROOT = "/CICSSystemManagement"
 TOKEN = "all"
@@ -29,6 +31,12 @@ DEFINITIONS = [
     define_transaction(name="PAYT", program="PAYP"),
     define_transaction(name="FARQ", remotesystem="BNK1"),
 ]
+
+
+@cache
+def secret():
+    """The hash of the password Secret1pw, which takes a moment to make."""
+    return hashed("Secret1pw")
 
 
 @dataclass

@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from fastapi import Response
 
+from tdqsim.server.cmci.acting import Feedback
 from tdqsim.server.cmci.reading import CmciRecord
 from tdqsim.server.cmci.requests import ROOT
 from tdqsim.server.cmci.tables import CODES, MESSAGES, CmciResource
@@ -39,7 +40,7 @@ class CmciOutcome:
         count: the number of records that the request is for; None to leave it out.
         succeeded: how many of them were changed; None to leave it out.
         records: the records to show; None for a summary alone.
-        feedback: the attributes of each ``<feedback>``.
+        feedback: what was not done, and why.
         token: the token of the retained result set; empty for none.
     """
 
@@ -49,7 +50,7 @@ class CmciOutcome:
     count: int | None = None
     succeeded: int | None = None
     records: Sequence[CmciRecord] | None = None
-    feedback: Sequence[Mapping[str, str]] = ()
+    feedback: Sequence[Feedback] = ()
     token: str = ""
 
 
@@ -71,7 +72,7 @@ def document(outcome: CmciOutcome, resource: CmciResource | None, version: str, 
     if outcome.records and resource is not None:
         parts += ["<records>\n", *_elements(resource, outcome.records), "</records>\n"]
     if outcome.feedback:
-        parts += ["<errors>\n", *(_element("feedback", each) for each in outcome.feedback), "</errors>\n"]
+        parts += ["<errors>\n", *map(_feedback, outcome.feedback), "</errors>\n"]
     parts.append("</response>\n")
     return "".join(parts).encode()
 
@@ -131,6 +132,14 @@ def refusal_body(status: int, detail: str, version: str) -> bytes:
     """The document for a refusal of another part of the server, such as a body that is too long."""
     message = _OF_STATUS.get(status, "DFHWU5001" if status >= _SERVER_FAULT else "DFHWU4029")
     return error_body(message, status, MESSAGES[message][1], version, detail)
+
+
+def _feedback(found: Feedback) -> str:
+    element = _element("feedback", found.values)
+    if not found.errors:
+        return element
+    errors = "".join(_element("installerror", each) for each in found.errors)
+    return f"{element.removesuffix('/>' + chr(10))}>\n{errors}</feedback>\n"
 
 
 def error_body(message: str, status: int, text: str, version: str, detail: str) -> bytes:

@@ -197,10 +197,15 @@ def _generic(name: str, text: str) -> Predicate:
         raise CriteriaError(f"{name}: * is allowed at the end of a value only", name)
     if "*" not in plain and "+" not in plain:
         return lambda record: record[name] == plain
-    rest = plain.endswith("*")
-    pattern = "".join("." if each == "+" else re.escape(each) for each in plain.removesuffix("*"))
-    fits = re.compile(pattern + (".*" if rest else ""), re.DOTALL).fullmatch
-    return lambda record: fits(record[name]) is not None
+    fits = generic(plain)
+    return lambda record: fits(record[name])
+
+
+def generic(name: str) -> Callable[[str], bool]:
+    """Whether a text fits a generic name: ``+`` stands for one character, a final ``*`` for any rest."""
+    pattern = "".join("." if each == "+" else re.escape(each) for each in name.removesuffix("*"))
+    fits = re.compile(pattern + (".*" if name.endswith("*") else ""), re.DOTALL).fullmatch
+    return lambda text: fits(text) is not None
 
 
 NOT_A_NUMBER: Final = "N/A"

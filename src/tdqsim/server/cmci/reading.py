@@ -7,17 +7,18 @@ different moments, as those of a browse do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
 from tdqsim import state
-from tdqsim.cics import Region
+from tdqsim.cics import Csd, Region
+from tdqsim.definitions import Resource
 from tdqsim.facts import RELEASES
 from tdqsim.hosting import RegionInternals
-from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, sort_key
+from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, generic, sort_key
 from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute, CmciResource
 from tdqsim.server.host import Host
 
@@ -67,8 +68,17 @@ class CmciPlace:
         return f"0{major}{minor}0"
 
 
-async def records_of(host: Host, place: CmciPlace, resource: CmciResource, userid: str) -> list[CmciRecord]:
-    """The records of a resource in the regions of a scope, in the order of their keys.
+async def records_of(
+    host: Host, place: CmciPlace, resource: CmciResource, userid: str, group: str = ""
+) -> list[CmciRecord]:
+    """The records of a resource in the regions of a scope.
+
+    Args:
+        host: the regions.
+        place: the scope.
+        resource: the resource.
+        userid: the user; empty for the owner of the process.
+        group: of definitions, the group or groups, as a generic name; all if empty.
 
     Raises:
         Condition: NOTAUTH 100: the user may not inquire resources of this kind in a region.
@@ -77,6 +87,11 @@ async def records_of(host: Host, place: CmciPlace, resource: CmciResource, useri
         return [_record(resource, None, {}, place, "")]
     found: list[CmciRecord] = []
     for region in place.regions:
+        if resource.csd:
+            groups = await host.look(partial(groups_of, region, userid, group))
+            for each in groups if resource.csd not in ("group", "list") else [""]:
+                found += await host.look(partial(_defined, resource, region, place, each, userid))
+            continue
         if not resource.inquire:
             found.append(await host.look(partial(_own, resource, region, place)))
             continue
@@ -90,7 +105,57 @@ async def records_of(host: Host, place: CmciPlace, resource: CmciResource, useri
 
 def again(resource: CmciResource, region: Region, place: CmciPlace, key: Any, userid: str) -> CmciRecord | None:
     """A record as it is now; None if it is no longer there. Call it in the engine's thread."""
+    if resource.csd:
+        return next((each for each in _defined(resource, region, place, key[0], userid) if each.key == key), None)
     return next(iter(_browsed(resource, region, place, [key], userid)), None)
+
+
+def csd_of(region: Region, userid: str) -> Csd:
+    """The CSD of a region as a user may use it."""
+    return region.csd.by(userid) if userid else region.csd
+
+
+def groups_of(region: Region, userid: str, group: str) -> list[str]:
+    """The groups of the CSD that a generic name fits; all if it is empty."""
+    fits = generic(group or "*")
+    return [each for each in csd_of(region, userid).groups() if fits(each)]
+
+
+def _defined(resource: CmciResource, region: Region, place: CmciPlace, group: str, userid: str) -> list[CmciRecord]:
+    """The definitions of a group, the groups, or the groups in lists."""
+    csd = csd_of(region, userid)
+    if resource.csd == "group":
+        return [_record(resource, region, {".name": each}, place, (each,)) for each in csd.groups()]
+    if resource.csd == "list":
+        return [
+            _record(resource, region, {".list": name, ".group": each}, place, (name, each))
+            for name, groups in csd.lists().items()
+            for each in groups
+        ]
+    return [
+        _record(resource, region, _Definition(each), place, (each.group, each.resource_name))
+        for each in csd.definitions(resource.csd, group=group)
+    ]
+
+
+class _Definition(Mapping[str, Any]):
+    """The values of a definition by the origins of attributes; what it does not have is blank."""
+
+    def __init__(self, resource: Resource) -> None:
+        self._resource = resource
+
+    def __getitem__(self, origin: str) -> Any:
+        name = origin.removeprefix(".")
+        found = getattr(self._resource, name, None)
+        if name == "type" and not found:
+            return "REMOTE"
+        return self._resource.without_effect.get(name, "") if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def in_order(resource: CmciResource, records: list[CmciRecord]) -> list[CmciRecord]:
@@ -179,7 +244,7 @@ def _text(attribute: CmciAttribute, value: Any, region: Region | None) -> str:
     if kind == "CVDAS":
         return str(getattr(value, "name", value))
     if kind == "BINARY":
-        return NOT_A_NUMBER if value < 0 else str(value)
+        return NOT_A_NUMBER if value == "" or value < 0 else str(value)
     if kind == "TASKNO":
         return str(value).zfill(TASK_DIGITS)
     if kind == "HEX":
@@ -192,9 +257,11 @@ def _text(attribute: CmciAttribute, value: Any, region: Region | None) -> str:
     return _NOT_IN_XML.sub(".", str(value).rstrip(" "))
 
 
-def _moment(abstime: int, region: Region) -> str:
-    """An ABSTIME, milliseconds of local time, with the offset of the region's time zone."""
-    if abstime <= 0:
+def _moment(value: int | datetime | str, region: Region) -> str:
+    """A moment of local time, with the offset of the region's time zone; an ABSTIME is milliseconds since 1900."""
+    if value == "" or (isinstance(value, int) and value <= 0):
         return _NEVER
-    local = (_EPOCH + timedelta(milliseconds=abstime)).replace(tzinfo=region.options.zone)
+    moment = _EPOCH + timedelta(milliseconds=value) if isinstance(value, int) else value
+    assert isinstance(moment, datetime), moment
+    local = moment.replace(tzinfo=region.options.zone)
     return local.isoformat(timespec="microseconds")

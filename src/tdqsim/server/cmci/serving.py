@@ -5,7 +5,8 @@ method      does
 ==========  ==========================================================================================================
 GET         the records of a resource, or a part of a retained result set
 PUT         an action, or an update of attributes, for the records that the criteria select
-DELETE      discards them
+POST        creates a definition in the CSD of a region
+DELETE      discards the records, or removes the definitions
 ==========  ==========================================================================================================
 
 A context is the APPLID of a region, or the plex of all regions that are served; with the plex, the scope may be a
@@ -26,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.cics import Condition
 from tdqsim.errors import RegionClosed
-from tdqsim.server.cmci.acting import act
+from tdqsim.server.cmci.acting import Feedback, act, create, definition_attributes
 from tdqsim.server.cmci.answers import CmciOutcome, answer, document, error, refusal_body
 from tdqsim.server.cmci.cache import ResultCache
 from tdqsim.server.cmci.criteria import CriteriaError, ordered, predicate, sort_key
@@ -55,8 +56,15 @@ from tdqsim.server.users import SignOnRefused, TooManySignOns, User
 _NO_CONTEXT: Final = frozenset({"CICSPLEX"})
 """The tables that need no context."""
 _FUNCTIONS: Final[Mapping[str, str]] = {"GET": "GET", "PUT": "PERFORM SET", "DELETE": "PERFORM SET", "POST": "CREATE"}
+_OF_DEFINITIONS: Final[Mapping[str, str]] = {"PUT": "PERFORM SET", "DELETE": "REMOVE", "POST": "CREATE"}
+"""The functions that fail, by method; for definitions."""
 _UPDATE: Final = "UPDATE"
 _DISCARD: Final = "DISCARD"
+_REMOVE: Final = "REMOVE"
+_CREATE: Final = "CREATE"
+_DUPLICATES: Final = frozenset({"DUPERROR", "DUPNOREPLACE", "DUPREPLACE"})
+_NOT_GIVEN: Final = frozenset({"KIND", "GROUP", "HANDLER"})
+"""Names that a client may not give to a definition: a handler is Python code, which clients never name here."""
 
 
 class _Refused(Exception):
@@ -66,7 +74,7 @@ class _Refused(Exception):
         outcome: the answer.
     """
 
-    def __init__(self, response: str, reason: str = "", feedback: Sequence[Mapping[str, str]] = ()) -> None:
+    def __init__(self, response: str, reason: str = "", feedback: Sequence[Feedback] = ()) -> None:
         super().__init__(response, reason)
         self.outcome = CmciOutcome(response, reason, feedback=feedback)
 
@@ -170,7 +178,8 @@ class _Cmci:
         except RegionClosed:
             outcome = CmciOutcome("NOTAVAILABLE", "SCOPE")
         if outcome.response != "OK":
-            outcome = replace(outcome, function=outcome.function or _FUNCTIONS[request.method])
+            functions = _OF_DEFINITIONS if resource.csd and request.method != "GET" else _FUNCTIONS
+            outcome = replace(outcome, function=outcome.function or functions[request.method])
         return await self._answer(request, outcome, resource, version)
 
     def _place(self, target: CmciTarget) -> CmciPlace:
@@ -203,13 +212,15 @@ class _Cmci:
         Raises:
             _Refused: INVALIDPARM: the criteria, the parameters or ORDERBY are not valid.
         """
-        if parameters_of(options.get("PARAMETER", "")) is None:
+        parameters = parameters_of(options.get("PARAMETER", ""))
+        if parameters is None:
             raise _Refused("INVALIDPARM", "PARM")
         try:
             fits = predicate(options["CRITERIA"], resource.attributes) if "CRITERIA" in options else None
         except CriteriaError as wrong:
             raise _Refused("INVALIDPARM", "CRITERIA", _attribute_fault(wrong)) from None
-        found = await records_of(self._host, place, resource, user.id)
+        group = parameters.get("CSDGROUP", "")
+        found = await records_of(self._host, place, resource, user.id, group)
         try:
             return await asyncio.to_thread(_chosen, found, fits, options.get("ORDERBY"), resource)
         except CriteriaError as wrong:
@@ -239,24 +250,31 @@ class _Cmci:
         target: CmciTarget,
         body: CmciBody | None,
     ) -> CmciOutcome:
-        action, values = _wanted(request.method, resource, body)
+        action, arguments, values = _wanted(request.method, resource, body)
         note_for_audit(
             request, operation=f"CMCI {action.name} {resource.name}", applid=target.scope or target.context,
             command=target.options.get("CRITERIA", ""),
         )  # fmt: skip
         _check_role(user, action.command, [*action.options.values()])
-        options = _options_of(resource, values)
-        selected = await self._selected(user, place, resource, target.options)
-        if not selected:
-            return CmciOutcome("NODATA", count=0)
-        done = await act(self._host, user, place, resource, action, options, selected)
+        options = {**arguments, **_options_of(resource, action, values)}
+        if resource.csd and len(place.regions) != 1:
+            raise _Refused("INVALIDPARM", "SCOPE")
+        if action.name == _CREATE:
+            count, done = 1, await create(self._host, user, place, resource, action, values)
+        else:
+            if resource.csd not in ("", "group", "list") and "CSDGROUP(" not in target.options.get("PARAMETER", ""):
+                raise _Refused("INVALIDPARM", "PARM")
+            selected = await self._selected(user, place, resource, target.options)
+            if not selected:
+                return CmciOutcome("NODATA", count=0)
+            count, done = len(selected), await act(self._host, user, place, resource, action, options, selected)
         note_for_audit(request, resp="NORMAL" if not done.feedback else "some of it failed")
         if not done.feedback:
-            return CmciOutcome(count=len(selected), succeeded=len(selected), records=done.records)
+            return CmciOutcome(count=count, succeeded=count, records=done.records)
         response, reason = ("TABLEERROR", "DATAERROR") if done.permitted else ("NOTPERMIT", "USRID")
         return CmciOutcome(
-            response, reason, count=len(selected), succeeded=len(done.records), feedback=done.feedback,
-            function="SET" if action.name == _UPDATE else "",
+            response, reason, count=count, succeeded=count - len(done.feedback), feedback=done.feedback,
+            function="" if action.name != _UPDATE else "UPDATE" if resource.csd else "SET",
         )  # fmt: skip
 
 
@@ -265,53 +283,69 @@ def _check_role(user: User, name: str, values: Sequence[str] = ()) -> None:
         raise _Refused("NOTPERMIT", "USRID")
 
 
-def _wanted(method: str, resource: CmciResource, body: CmciBody | None) -> tuple[CmciAction, Mapping[str, str]]:
-    """The action of a request that changes something, and the attributes of an update.
+def _wanted(
+    method: str, resource: CmciResource, body: CmciBody | None
+) -> tuple[CmciAction, Mapping[str, str], Mapping[str, str]]:
+    """The action of a request that changes something, the arguments of its command, and the attributes it gives.
 
     Raises:
-        NotUnderstood: the body does not suit the method. _Refused: the resource has no such action.
+        NotUnderstood: the body does not suit the method. _Refused: the resource has no such action, or the action has
+            no such parameter.
     """
-    if method == "DELETE":
-        if body is not None and body.kind != "delete":
-            raise NotUnderstood("DFHWU4007", body.kind)
-        name, values = _DISCARD, None
+    kinds = {"PUT": ("action", "update"), "POST": ("create",), "DELETE": ("delete",)}[method]
+    if body is None and method != "DELETE":
+        raise NotUnderstood("DFHWU4006")
+    if body is not None and body.kind not in kinds:
+        raise NotUnderstood("DFHWU4007", body.kind)
+    if body is None or body.kind == "delete":
+        name = _REMOVE if resource.csd else _DISCARD
     else:
-        if body is None:
-            raise NotUnderstood("DFHWU4006")
-        if body.kind not in (("action", "update") if method == "PUT" else ("create",)):
-            raise NotUnderstood("DFHWU4007", body.kind)
-        name, values = (body.action, None) if body.kind == "action" else (_UPDATE, body.attributes or {})
-        if body.kind == "create" or (body.kind == "action" and name == _UPDATE):
-            name = ""
+        name = {"update": _UPDATE, "create": _CREATE}.get(body.kind, body.action)
+        if (body.kind == "action") is (name in (_UPDATE, _CREATE, _REMOVE)):
+            raise _Refused("INVALIDPARM", "ACTION")
     action = resource.actions.get(name)
     if action is None:
         raise _Refused("INVALIDPARM", "ACTION")
-    if body is not None and body.parameters:
+    given = {} if body is None else body.parameters
+    if given.keys() - action.parameters.keys() or action.required - given.keys():
+        raise _Refused("INVALIDPARM", "ACTIONPARM" if name not in (_CREATE, _REMOVE) else "PARM")
+    if given.get("DUPACTION", "DUPERROR") not in _DUPLICATES:
         raise _Refused("INVALIDPARM", "ACTIONPARM")
-    if values is not None and not values:
+    arguments = {action.parameters[word]: value for word, value in given.items() if action.parameters[word]}
+    values = None if body is None else body.attributes
+    if name in (_UPDATE, _CREATE) and not values:
         raise NotUnderstood("DFHWU4007", "attributes")
-    return action, values or {}
+    return action, arguments, values or {}
 
 
-def _options_of(resource: CmciResource, values: Mapping[str, str]) -> dict[str, Any]:
-    """The options of SET for the attributes of an update.
+def _options_of(resource: CmciResource, action: CmciAction, values: Mapping[str, str]) -> dict[str, Any]:
+    """The options of the command for the attributes of an update.
 
     Raises:
         _Refused: TABLEERROR: an attribute is not known or cannot be set, or its value is not a number.
     """
+    if resource.csd:
+        for name in values:
+            if name in _NOT_GIVEN or (name in resource.key and action.name != _CREATE):
+                raise _Refused("TABLEERROR", "INVALIDATTR", [_wrong(action, name, "1")])
+        return {} if action.name == _CREATE else definition_attributes(resource, values)
     options: dict[str, Any] = {}
     for name, value in values.items():
         attribute = resource.attributes.get(name)
         if attribute is None or not attribute.settable:
-            raise _Refused("TABLEERROR", "INVALIDATTR", [{"action": _UPDATE, "attribute1": name, "errorcode": "1"}])
+            raise _Refused("TABLEERROR", "INVALIDATTR", [_wrong(action, name, "1")])
         if attribute.is_number and not (value.isascii() and value.isdigit() and len(value) < 10):
-            raise _Refused("TABLEERROR", "DATAERROR", [{"action": _UPDATE, "attribute1": name, "errorcode": "2"}])
+            raise _Refused("TABLEERROR", "DATAERROR", [_wrong(action, name, "2")])
         options[attribute.origin] = int(value) if attribute.is_number else value
     return options
 
 
-def _attribute_fault(wrong: CriteriaError) -> Sequence[Mapping[str, str]]:
-    return [{"attribute1": wrong.attribute, "errorcode": "1"}] if wrong.attribute else ()
+def _wrong(action: CmciAction, attribute: str, code: str) -> Feedback:
+    return Feedback({"action": action.name, "attribute1": attribute, "errorcode": code})
+
+
+def _attribute_fault(wrong: CriteriaError) -> Sequence[Feedback]:
+    return [Feedback({"attribute1": wrong.attribute, "errorcode": "1"})] if wrong.attribute else ()
 
 
 def _chosen(records: list[CmciRecord], fits: Any, order: str | None, resource: CmciResource) -> list[CmciRecord]:

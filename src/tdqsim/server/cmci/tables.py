@@ -51,11 +51,16 @@ class CmciAction:
         name: such as ``DISABLE``, or ``UPDATE`` for an update of attributes.
         command: the command that it is, such as ``SET TDQUEUE``.
         options: the options of the command with their values.
+        parameters: the arguments of the command by the names of the parameters that give them; an argument that is
+            empty is not passed on.
+        required: the parameters that must be given.
     """
 
     name: str
     command: str
     options: Mapping[str, str]
+    parameters: Mapping[str, str]
+    required: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class CmciResource:
         name: the external name, such as ``CICSLocalTransaction``.
         table: its resource table.
         key: the names of the key attributes.
-        inquire: the resource type of INQUIRE; empty for one record a region.
+        inquire: the resource type of INQUIRE; ``CSD`` and a type for definitions; empty for one record a region.
         where: an option of INQUIRE and the value that records must have; None for any value but blank.
         attributes: the attributes by name, in alphabetic order.
         actions: the actions by name.
@@ -86,6 +91,11 @@ class CmciResource:
         return self.name.lower()
 
     @property
+    def csd(self) -> str:
+        """The resource type of definitions in the CSD, ``group`` or ``list``; empty for what is installed."""
+        return self.inquire.partition("CSD ")[2]
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The options of INQUIRE from which its records are made."""
         known = INQUIRE_OPTIONS.get(self.inquire, {})
@@ -93,6 +103,12 @@ class CmciResource:
         if self.where is not None:
             wanted.append(self.where[0])
         return tuple(dict.fromkeys(wanted))
+
+
+_WITHOUT_REGION: Final = frozenset(
+    {"CICSPLEX", "MAS", "TDQDEF", "TRANDEF", "PROGDEF", "CONNDEF", "CSDGROUP", "CSDINLST"}
+)
+"""The tables without EYU_CICSNAME and what goes with it."""
 
 
 def resource_named(name: str) -> CmciResource | None:
@@ -109,7 +125,7 @@ def _resources() -> dict[str, CmciResource]:
             tuple(row["key"].split()),
             row["inquire"],
             _where(row["where"]),
-            _attributes(row["table"], has_region=row["table"] not in ("CICSPLEX", "MAS")),
+            _attributes(row["table"], has_region=row["table"] not in _WITHOUT_REGION),
             _actions(row["table"]),
         )
         for row in table("cmci_resources")
@@ -143,5 +159,12 @@ def _actions(table_name: str) -> dict[str, CmciAction]:
     for row in table("cmci_actions"):
         if row["table"] == table_name:
             name, equals, value = row["option"].partition("=")
-            found[row["action"]] = CmciAction(row["action"], row["command"], {name: value} if equals else {})
+            given = [each.partition("=")[::2] for each in row["parameters"].split()]
+            found[row["action"]] = CmciAction(
+                row["action"],
+                row["command"],
+                {name: value} if equals else {},
+                {word: argument.removesuffix("!") for word, argument in given},
+                frozenset(word for word, argument in given if argument.endswith("!")),
+            )
     return found
