@@ -274,3 +274,22 @@ def test_what_a_killed_server_left_is_as_good_as_nothing(place, tmp_path):
     assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\n"
     assert tdq("write", "LOGQ", "more", "--store", store).returncode == 0
     assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\nmore\n"
+
+
+def test_dfhcsdup_on_the_csd_of_the_served_region(store, tmp_path):
+    deck = tmp_path / "deck.csd"
+    deck.write_text(
+        "DEFINE TDQUEUE(CSDQ) GROUP(PAY) TYPE(INTRA)\nINSTALL GROUP(PAY)\nDELETE GROUP(NONE)\nADD GROUP(PAY) LIST(L)\n"
+    )
+    found = tdq("csd", deck, "--store", store)
+    assert found.returncode == 1
+    assert "I 1 resources installed" in found.stdout
+    assert f"E {deck}:3: NOTFND: there is no group NONE" in found.stdout
+    assert "HIGHEST RETURN CODE WAS: 8" in found.stdout
+    shown = json.loads(tdq("inquire", "CSDQ", "--store", store, "--json").stdout)[0]
+    assert (shown["DEFINESOURCE"].rstrip(), shown["CHANGEAGENT"], shown["INSTALLAGENT"]) == (
+        "PAY",
+        "CSDBATCH",
+        "CSDAPI",
+    )
+    assert "a server takes the user who has signed on" in tdq("csd", deck, "--store", store, "--user", "ANN").stderr

@@ -40,6 +40,7 @@ PAGES = {
 """The operations by the module of the page that shows them or does the same."""
 NO_PAGE = {
     "waitForState": "pages update themselves",
+    "executeDfhcsdup": "a job for the batch, by tdq csd or a client; the page of definitions installs what it reads",
     "signOff": "a button in the bar of each page",
     "changeDataQueue": "the CL line of the page of a system: CHGDTAQ",
     "deleteDataQueue": "the CL line of the page of a system: DLTDTAQ",

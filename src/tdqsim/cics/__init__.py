@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.cics.text.cemt import cemt
     from tdqsim.cics.text.cemt_request import CemtError
+    from tdqsim.cics.text.csdup import Dfhcsdup
     from tdqsim.cics.text.exec_text import TranslationError
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "ConnectionInfo",
     "Csd",
     "DataExit",
+    "Dfhcsdup",
     "ExitPoint",
     "ExitProgram",
     "Hook",
@@ -80,6 +82,7 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
         "tdqsim.cics.text.cemt": ("cemt",),
         "tdqsim.cics.text.cemt_request": ("CemtError",),
+        "tdqsim.cics.text.csdup": ("Dfhcsdup",),
         "tdqsim.cics.text.exec_text": ("TranslationError",),
     },
 )

@@ -45,20 +45,30 @@ def csd(
     The exit code is 0 for the return codes 0 and 4, 1 for 8 (refused), 2 for 12 (not understood).
     """
     text = source_text(source, encoding)
+    name = "stdin" if str(source) == "-" else str(source)
+    with place.served() as served:
+        if served is not None:
+            if user:
+                raise InputError("--user: a server takes the user who has signed on")
+            answer = served.dfhcsdup(text, file=name)
+            emit("\n".join(answer["lines"]))
+            _end(answer["return_code"])
+            return
     with _csd(place) as found:
         job = on_demand.csdup.Dfhcsdup(found.by(user, agent="CSDBATCH"), str(place.store))
-        for line in job.run(text, file="stdin" if str(source) == "-" else str(source)):
+        for line in job.run(text, file=name):
             emit(line)
-    if _EXITS[job.return_code]:
-        raise typer.Exit(_EXITS[job.return_code])
+    _end(job.return_code)
+
+
+def _end(return_code: int) -> None:
+    if _EXITS[return_code]:
+        raise typer.Exit(_EXITS[return_code])
 
 
 @contextmanager
 def _csd(place: Place) -> Iterator[Csd]:
     """The CSD of the region, or of a store in which no region was started."""
-    with place.served() as served:
-        if served is not None:
-            raise InputError("a server has the region: define and install by its CMCI, or stop it for this command")
     file = place.region_file()
     with on_demand.region_core.unstarted_store(place.require_store()) as store:
         if store is not None:
@@ -66,6 +76,5 @@ def _csd(place: Place) -> Iterator[Csd]:
             yield on_demand.csd.csd_in(store, clock, file.zone, release=file.release, default_user=file.default_user)
             return
     with using(place) as region:
-        if not isinstance(region, on_demand.cics.Region):
-            raise InputError("a server has the region: define and install by its CMCI, or stop it for this command")
+        assert isinstance(region, on_demand.cics.Region)
         yield region.csd

@@ -115,7 +115,7 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """The words of a command line, with a region directory that stands first among the arguments given by --region.
 
     The first argument is a region directory if it contains a region.yaml, if it is the name of an example, if it is
-    written as an existing path (``.``, ``./PAYQ``).
+    written as the path of a directory (``.``, ``./PAYQ``).
 
     Args:
         command: a command that :func:`at_place` has made.
@@ -156,7 +156,7 @@ def _first(given: dict[str, Any], own: list[str], rest: list[str]) -> str:
 
 
 def _is_written_as_path(word: str) -> bool:
-    return word in (".", "..") or ("/" in word and Path(word).exists())
+    return word in (".", "..") or ("/" in word and Path(word).is_dir())
 
 
 @dataclass

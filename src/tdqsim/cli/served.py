@@ -124,6 +124,9 @@ class ServedRegion(Protocol):
     def cemt(self, text: str) -> Mapping[str, Any]:
         """Execute a CEMT request; its rows, and the screen as ``text``."""
 
+    def dfhcsdup(self, text: str, *, file: str = "SYSIN") -> Mapping[str, Any]:
+        """Carry out DFHCSDUP commands; ``lines``, the listing, and ``return_code``."""
+
     def unit_of_work(self) -> AbstractContextManager[ServedUnit]:
         """Begin a unit of work."""
 

@@ -20,6 +20,7 @@ from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, TdqueueInfo, TdqueueOpti
 
 if TYPE_CHECKING:
     from tdqsim.server.answers.operating import (
+        DfhcsdupResult,
         FaultState,
         InstalledDefinitions,
         InstallResult,
@@ -421,6 +422,15 @@ class RemoteRegion(_Commands):
     def cemt(self, text: str) -> CemtAnswer:
         """Execute a CEMT request; return its rows, and the screen as ``text``."""
         return self._client.ask("POST", f"{self._path}/cemt", {"text": text})
+
+    def dfhcsdup(self, text: str, *, file: str = "SYSIN") -> DfhcsdupResult:
+        """Carry out DFHCSDUP commands on the region's CSD; return the listing and the return code.
+
+        Args:
+            text: the commands.
+            file: their name in the messages.
+        """
+        return self._client.ask("POST", f"{self._path}/csd", {"text": text, "file": file})
 
     def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
         """Wait until the number of items of a queue is in a range.

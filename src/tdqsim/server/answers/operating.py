@@ -35,6 +35,13 @@ class InstallResult(TypedDict):
     changes: Annotated[list[DefinitionChange], Field(description="what the installation changes, or would change")]
 
 
+class DfhcsdupResult(TypedDict):
+    """A run of DFHCSDUP."""
+
+    lines: Annotated[list[str], Field(description="the listing")]
+    return_code: Annotated[int, Field(description="0, 4 (warning), 8 (refused) or 12 (not understood)")]
+
+
 class InstalledDefinitions(TypedDict):
     """The installed definitions."""
 

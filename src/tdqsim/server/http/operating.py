@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from asyncio import to_thread
-from typing import Annotated, Any
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any, Final
 
 from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim import state
+from tdqsim.cics import Dfhcsdup
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
 from tdqsim.faults import CrashPoint, FaultPlan, TornWrite
 from tdqsim.hosting import NS_PER_SECOND, Clock, RegionInternals
-from tdqsim.server.answers.operating import FaultState, InstalledDefinitions, InstallResult
+from tdqsim.server.answers.operating import DfhcsdupResult, FaultState, InstalledDefinitions, InstallResult
 from tdqsim.server.answers.process import ClockState
 from tdqsim.server.answers.regions import RestoreResult, Snapshot
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
@@ -62,6 +65,37 @@ async def install(host: Served, region: PathRegion, given: DefinitionText, user:
             for each in changes
         ],
     }
+
+
+class CsdText(RequestBody):
+    """Commands of DFHCSDUP."""
+
+    text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the commands, or a job with them")]
+    file: Annotated[str, Field(max_length=200, description="its name in the messages")] = "SYSIN"
+
+
+_COMMANDS_AT_ONCE: Final = 100
+"""Lines of a listing after which the region's other work goes on."""
+
+
+@routes.operation("executeDfhcsdup")
+async def dfhcsdup(host: Served, region: PathRegion, given: CsdText, user: Caller) -> DfhcsdupResult:
+    """Carry out DFHCSDUP commands on the CSD of the region, each by itself; INSTALL of CEDA too.
+
+    The user of the definitions' signatures is that of the request. A TRANSACTION with a handler is refused, unless
+    serve.yaml allows it by network_handlers.
+    """
+
+    def begin() -> tuple[Dfhcsdup, Iterator[str]]:
+        job = Dfhcsdup(region.csd.by(user.id, agent="CSDBATCH", handlers=host.network_handlers), region.applid)
+        return job, job.run(given.text, file=given.file)
+
+    job, run = await host.ask(begin)
+    lines: list[str] = []
+    while some := await host.ask(lambda: list(islice(run, _COMMANDS_AT_ONCE))):
+        lines += some
+    await host.ask(lambda: host.waits.all_changed(region))
+    return {"lines": lines, "return_code": job.return_code}
 
 
 @routes.operation("getDefinitions")
