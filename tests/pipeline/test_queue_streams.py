@@ -379,13 +379,13 @@ def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
         assert job.qrcvdtaq("A", "SHOP").data == b"1"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.sampled_from(["ONE", "TWO"]), st.binary(min_size=1, max_size=30)), max_size=30),
-        max_size=6,
+        max_size=4,
     ),
-    st.lists(st.integers(0, 2), min_size=6, max_size=6),
+    st.lists(st.integers(0, 2), min_size=4, max_size=4),
 )
 def test_any_batches_tried_any_number_of_times_are_written_once(
     tmp_path_factory: pytest.TempPathFactory, given_batches: list[list[tuple[str, bytes]]], again: list[int]

@@ -112,7 +112,7 @@ class Streams:
 
     def run(self, sink: str = "tdqueue", **more_options: Any) -> list[int]:
         """Everything that is there now; the rows of each batch."""
-        chosen = {"queue": "ONE", "maxRowsPerTrigger": 10, **more_options}
+        chosen = {"queue": "ONE", "maxRowsPerTrigger": 15, **more_options}
         frame = self.spark.readStream.format("tdqueue").options(**chosen).load(str(self.store))
         writer = frame.select("data").writeStream.format(sink).option("queue", "TWO")
         writer = writer.option("checkpointLocation", str(self.check)).trigger(availableNow=True)
@@ -131,7 +131,7 @@ class Streams:
 
 def test_a_stream_moves_records_once_and_leaves_nothing(spark: Any, store: Path, tmp_path: Path) -> None:
     streams = Streams(spark, store, tmp_path)
-    assert streams.run(consume=True) == [10, 10, 5]
+    assert streams.run(consume=True) == [15, 10]
     assert on(store, "ONE") == []
     assert on(store, "TWO")[1:] == [b"one%02d" % number for number in range(25)]
     more(store, 3)
@@ -140,7 +140,7 @@ def test_a_stream_moves_records_once_and_leaves_nothing(spark: Any, store: Path,
     assert heads(store, "tdqueue")["ONE"].records == 0
     assert trim_finished(store, "tdqueue", streams.check) == {}
     offsets = (streams.check / "offsets" / "0").read_text().splitlines()[-1]
-    assert json.loads(offsets)["ONE"]["records"] == 10
+    assert json.loads(offsets)["ONE"]["records"] == 15
 
 
 def test_a_batch_that_spark_does_again_is_written_once(spark: Any, store: Path, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_batch_that_spark_does_again_is_written_once(spark: Any, store: Path, 
     streams.run()
     streams.forget_commit()
     more(store, 2)
-    assert streams.run() == [5, 2]
+    assert streams.run() == [10, 2]
     assert len(on(store, "ONE")) == 27
     assert on(store, "TWO")[1:] == on(store, "ONE")
 
@@ -198,7 +198,7 @@ def test_a_stream_that_misses_records_fails(spark: Any, store: Path, tmp_path: P
     streams.run()
     streams.forget_commit()
     with Region(QUEUES, store=store, supplied_queues=False) as region:
-        for _ in range(22):
+        for _ in range(17):
             region.readq_td("ONE")
     with pytest.raises(Exception, match=r"queue ONE: 2 of its records from .* are gone"):
         streams.run()

@@ -57,11 +57,11 @@ def many(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 
 
 def test_a_file_takes_a_few_hundred_bytes_while_it_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = 20_000
+    count = 2_000
     many(monkeypatch, count)
     tracemalloc.start()
     parts = splits.plan(options())
-    groups = grouped(parts)
+    groups = grouped(parts * 10)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [part.file_id for part in parts] == list(range(count))
