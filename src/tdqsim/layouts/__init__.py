@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
 from tdqsim.layouts.codecs import (
-    HALFWORD,
-    WIDENED_DIGITS,
     BadValue,
+    DisplayBytes,
     Rules,
+    binary_range,
     byte_order,
     decode_value,
+    display_bytes,
     encode_value,
     fill,
     number_table,
@@ -36,12 +37,11 @@ from tdqsim.layouts.picture import Picture, parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
 __all__ = [
-    "HALFWORD",
-    "WIDENED_DIGITS",
     "BadValue",
     "ConditionName",
     "Copybook",
     "CorruptField",
+    "DisplayBytes",
     "Field",
     "FieldFound",
     "FieldType",
@@ -52,9 +52,11 @@ __all__ = [
     "Rules",
     "Sign",
     "Usage",
+    "binary_range",
     "byte_order",
     "copybook_library",
     "decode_value",
+    "display_bytes",
     "encode_value",
     "fill",
     "load_copybook",

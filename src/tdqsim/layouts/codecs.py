@@ -25,10 +25,11 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
-from typing import Literal
+from typing import Final, Literal
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, LayoutError
@@ -49,11 +50,41 @@ ZONED_SIGNS = {0xA: PLUS, 0xB: MINUS, 0xC: PLUS, 0xD: MINUS, 0xE: PLUS, 0xF: PLU
 PACKED_SIGNS = {"IBM": {"plus": "acef", "minus": "bd"}, "Cobrix": {"plus": "cf", "minus": "d"}}
 _SKIPPED = bytes([SKIP])
 EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
-_POINTS = {EBCDIC_FAMILY: {".": 0x4B, ",": 0x6B}, ASCII_FAMILY: {".": 0x2E, ",": 0x2C}}
 
 
 class BadValue(ValueError):
     """The bytes are not a value of the field's type; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayBytes:
+    """The bytes of DISPLAY numbers in a family of code pages.
+
+    Attributes:
+        zone: the left half of the byte of a digit.
+        plus, minus: the separate signs.
+        signed: the bytes of the digits 0 to 9 with a plus, then with a minus.
+        points: the byte of each decimal point.
+        blank: the blank.
+    """
+
+    zone: int
+    plus: int
+    minus: int
+    signed: bytes
+    points: Mapping[str, int]
+    blank: int
+
+
+_EBCDIC_BYTES = DisplayBytes(
+    0xF0, 0x4E, 0x60, bytes([*range(0xC0, 0xCA), *range(0xD0, 0xDA)]), {".": 0x4B, ",": 0x6B}, 0x40
+)
+_ASCII_BYTES = DisplayBytes(0x30, 0x2B, 0x2D, b"{ABCDEFGHI}JKLMNOPQR", {".": 0x2E, ",": 0x2C}, 0x20)
+
+
+def display_bytes(family: str) -> DisplayBytes:
+    """Return the bytes of DISPLAY numbers in the code pages of a family."""
+    return _EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +122,17 @@ class Rules:
         return codepage(field.code_page or self.code_page)
 
 
+_Decode = Callable[[Field, bytes, Rules], Value]
+_Encode = Callable[[Field, object, Rules], bytes]
+
+
 def decode_value(field: Field, data: bytes, rules: Rules) -> Value:
     """Return the value of an elementary field; ``data`` are exactly its bytes.
 
     Raises:
         BadValue: the bytes are not a value of this type.
     """
-    return _DECODERS[field.type](field, data, rules)
+    return _CODECS[field.type][0](field, data, rules)
 
 
 def encode_value(field: Field, value: object, rules: Rules) -> bytes:
@@ -108,7 +143,7 @@ def encode_value(field: Field, value: object, rules: Rules) -> bytes:
     """
     if value is None:
         return _null(field)
-    data = _ENCODERS[field.type](field, value, rules)
+    data = _CODECS[field.type][1](field, value, rules)
     assert len(data) == field.length
     return data
 
@@ -140,12 +175,25 @@ def _initial(field: Field, literal: ValueLiteral, rules: Rules) -> bytes:
     return encode_value(field, literal, rules)
 
 
+def binary_range(field: Field) -> tuple[int, int]:
+    """Return the least and the greatest number of a binary field, without its decimal point.
+
+    Numbers with decimals, except COMP-5, and numbers of more than 18 digits have no more digits than their PICTURE.
+    """
+    native, bits = field.usage is Usage.COMP_5, 8 * field.length - 1
+    whole = not field.signed and (native or field.digits in WIDENED_DIGITS or field.length <= HALFWORD)
+    low, top = -(1 << bits) if field.signed else 0, (1 << (bits + whole)) - 1
+    if (native or field.scale <= 0) and field.digits <= LONG_DIGITS:
+        return low, top
+    most = int(10**field.digits) - 1
+    return max(low, -most), min(top, most)
+
+
 def overflows(field: Field, unscaled: int) -> bool:
     """Return whether a number read from a record has more digits than the field can hold."""
     if field.type is FieldType.BINARY:
-        if (field.usage is Usage.COMP_5 or field.scale <= 0) and field.digits <= LONG_DIGITS:
-            return False
-        return abs(unscaled) >= int(10**field.digits)
+        low, top = binary_range(field)
+        return not low <= unscaled <= top
     if field.type is FieldType.ZONED and field.scale == 0 and field.digits <= LONG_DIGITS:
         # The byte of a separate sign may contain one more digit; the number must fit 32 or 64 bits.
         bits = 31 if field.digits <= INT_DIGITS else 63
@@ -170,7 +218,7 @@ def _wrong(field: Field, value: object, allowed: str) -> ConversionError:
 
 def _scaled(field: Field, unscaled: int) -> int | Decimal:
     if overflows(field, unscaled):
-        raise BadValue(f"{unscaled} has more digits than the PICTURE, {field.digits}")
+        raise BadValue(f"{unscaled} has more digits than the PICTURE, {field.digits}, or its top bit is set")
     if field.scale > 0:
         sign, digits = (1, -unscaled) if unscaled < 0 else (0, unscaled)
         return Decimal((sign, tuple(map(int, str(digits))), -field.scale))
@@ -219,19 +267,14 @@ def number_table(family: str) -> bytes:
 
     It is a digit, a digit with plus (16+) or minus (32+), a sign, a point, or a byte to skip.
     """
-    table = bytearray([BAD]) * 256
-    if family == EBCDIC_FAMILY:
-        for digit in range(10):
-            table[0xF0 + digit], table[0xC0 + digit], table[0xD0 + digit] = digit, PLUS + digit, MINUS + digit
-        minus, plus, points, blank = 0x60, 0x4E, (0x4B, 0x6B), 0x40
-    else:
-        for digit in range(10):
-            table[0x30 + digit] = digit
-            table[b"{ABCDEFGHI"[digit]], table[b"}JKLMNOPQR"[digit]] = PLUS + digit, MINUS + digit
-        minus, plus, points, blank = 0x2D, 0x2B, (0x2E, 0x2C), 0x20
-    table[plus], table[minus] = PLUS + 15, MINUS + 15
-    table[points[0]] = table[points[1]] = POINT
-    table[blank] = table[0] = SKIP
+    form, table = display_bytes(family), bytearray([BAD]) * 256
+    for digit in range(10):
+        table[form.zone + digit] = digit
+        table[form.signed[digit]], table[form.signed[digit + 10]] = PLUS + digit, MINUS + digit
+    table[form.plus], table[form.minus] = PLUS + 15, MINUS + 15
+    for point in form.points.values():
+        table[point] = POINT
+    table[form.blank] = table[0] = SKIP
     return bytes(table)
 
 
@@ -293,7 +336,7 @@ def _parse_in_places(field: Field, data: bytes, rules: Rules, family: str) -> in
     digits: list[int] = []
     for place, (byte, code) in enumerate(zip(data, meaning, strict=True)):
         if place < len(mask) and mask[place] in ".,":
-            if byte != _POINTS[family][mask[place]] and (digits or code != SKIP):
+            if byte != display_bytes(family).points[mask[place]] and (digits or code != SKIP):
                 raise BadValue(f"there is no {mask[place]!r} where the PICTURE has it")
         elif code < 10:
             digits.append(code)
@@ -356,16 +399,16 @@ def _decode_zoned(field: Field, data: bytes, rules: Rules) -> Value:
 
 
 def _encode_zoned(field: Field, value: object, rules: Rules) -> bytes:
-    ascii_page = rules.page(field).kind != EBCDIC_FAMILY
+    kind = rules.page(field).kind
     negative, digits = _digits(field, value)
     if _blank_is_zero(field) and not digits.strip("0"):
-        return (b" " if ascii_page else b"\x40") * field.length
+        return bytes([display_bytes(kind).blank]) * field.length
     if field.picture is not None and field.picture.mask:
         text = _edited(field, field.picture.mask, digits, negative=negative)
     else:
         text = _signed_text(field, digits, negative=negative)
     # cp037 for every EBCDIC page: the overpunched signs '{' and 'A'-'I' must become C0-C9, '}' and 'J'-'R' D0-D9.
-    return text.encode("ascii") if ascii_page else text.encode("cp037")
+    return text.encode("cp037" if kind == EBCDIC_FAMILY else "ascii")
 
 
 def _signed_text(field: Field, digits: str, *, negative: bool) -> str:
@@ -376,8 +419,8 @@ def _signed_text(field: Field, digits: str, *, negative: bool) -> str:
         mark = "-" if negative else "+"
         return mark + digits if leading else digits + mark
     index = 0 if leading else len(digits) - 1
-    mark = ("}JKLMNOPQR" if negative else "{ABCDEFGHI")[int(digits[index])]
-    return digits[:index] + mark + digits[index + 1 :]
+    digit = chr(_ASCII_BYTES.signed[int(digits[index]) + 10 * negative])
+    return digits[:index] + digit + digits[index + 1 :]
 
 
 def _edited(field: Field, mask: str, digits: str, *, negative: bool) -> str:
@@ -423,26 +466,12 @@ def byte_order(field: Field, rules: Rules) -> Literal["big", "little"]:
 
 
 def _decode_binary(field: Field, data: bytes, rules: Rules) -> Value:
-    number = int.from_bytes(data, byte_order(field, rules), signed=field.signed)
-    if (
-        not field.signed
-        and field.usage is not Usage.COMP_5
-        and field.digits not in WIDENED_DIGITS
-        and len(data) > HALFWORD
-        and number >> (8 * len(data) - 1)
-    ):
-        raise BadValue("the top bit of an unsigned number is set")
-    return _scaled(field, number)
+    return _scaled(field, int.from_bytes(data, byte_order(field, rules), signed=field.signed))
 
 
 def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
     unscaled = _unscaled(field, value)
-    bits = 8 * field.length - 1
-    top = (1 << bits) - 1
-    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS or field.length <= HALFWORD):
-        top = (1 << (bits + 1)) - 1
-    low = -(1 << bits) if field.signed else 0
-    if not low <= unscaled <= top or overflows(field, unscaled):
+    if overflows(field, unscaled):
         raise _wrong(
             field, value, f"numbers of {field.length} bytes and {field.digits} digits with scale {field.scale}"
         )
@@ -581,16 +610,16 @@ def _encode_bytes(field: Field, value: object, _rules: Rules) -> bytes:
     return bytes(value)
 
 
-_DECODERS = {
-    FieldType.TEXT: _decode_text, FieldType.EDITED: _decode_text, FieldType.NATIONAL: _decode_national,
-    FieldType.DBCS: _decode_bytes, FieldType.BYTES: _decode_bytes, FieldType.ZONED: _decode_zoned,
-    FieldType.NATIONAL_DIGITS: _decode_national_digits, FieldType.BINARY: _decode_binary,
-    FieldType.PACKED: _decode_packed, FieldType.FLOAT: _decode_float,
-}  # fmt: skip
-
-_ENCODERS = {
-    FieldType.TEXT: _encode_text, FieldType.EDITED: _encode_text, FieldType.NATIONAL: _encode_national,
-    FieldType.DBCS: _encode_bytes, FieldType.BYTES: _encode_bytes, FieldType.ZONED: _encode_zoned,
-    FieldType.NATIONAL_DIGITS: _encode_national_digits, FieldType.BINARY: _encode_binary,
-    FieldType.PACKED: _encode_packed, FieldType.FLOAT: _encode_float,
-}  # fmt: skip
+_CODECS: Final[Mapping[FieldType, tuple[_Decode, _Encode]]] = {
+    FieldType.TEXT: (_decode_text, _encode_text),
+    FieldType.EDITED: (_decode_text, _encode_text),
+    FieldType.NATIONAL: (_decode_national, _encode_national),
+    FieldType.DBCS: (_decode_bytes, _encode_bytes),
+    FieldType.BYTES: (_decode_bytes, _encode_bytes),
+    FieldType.ZONED: (_decode_zoned, _encode_zoned),
+    FieldType.NATIONAL_DIGITS: (_decode_national_digits, _encode_national_digits),
+    FieldType.BINARY: (_decode_binary, _encode_binary),
+    FieldType.PACKED: (_decode_packed, _encode_packed),
+    FieldType.FLOAT: (_decode_float, _encode_float),
+}
+"""How the values of each type are decoded and encoded."""

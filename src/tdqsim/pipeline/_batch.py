@@ -11,7 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, byte_order, decode_value, number_table
+from tdqsim.layouts import (
+    BadValue,
+    Field,
+    FieldType,
+    Layout,
+    Rules,
+    byte_order,
+    decode_value,
+    display_bytes,
+    number_table,
+)
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,
@@ -400,7 +410,8 @@ def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
         BadValue: the bytes are not a number.
     """
     value, family = decode_value(item, data, rules), rules.page(item).kind
-    digits = len(data.translate(None, b"\0\x4e\x60\x40" if family == "EBCDIC" else b"\0+- "))
+    form = display_bytes(family)
+    digits = len(data.translate(None, bytes([0, form.plus, form.minus, form.blank])))
     if value is None or not digits:
         return None if rules.null_detection else ""
     assert isinstance(value, int)

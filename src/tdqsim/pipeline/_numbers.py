@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tdqsim.layouts import number_table
+from tdqsim.layouts import display_bytes, number_table
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -135,7 +135,7 @@ def zoned(column: Bytes, width: int, *, family: str, sign: Bytes | None, leading
         leading: whether the sign is before the digits or in the first one.
         separate: whether the sign has a byte of its own.
     """
-    zone, marks, good = 0xF0 if family == "EBCDIC" else 0x30, None, None
+    zone, marks, good = display_bytes(family).zone, None, None
     words = _words(column, width, zone, "<u8")
     if sign is not None:
         marks = np.frombuffer(number_table(family), np.uint8)[sign]

@@ -19,7 +19,18 @@ import pyarrow.compute as pc
 
 from tdqsim.errors import ConversionError
 from tdqsim.hosting import CodePage
-from tdqsim.layouts import HALFWORD, WIDENED_DIGITS, Field, FieldType, Layout, Usage, byte_order, encode_value, fill
+from tdqsim.layouts import (
+    DisplayBytes,
+    Field,
+    FieldType,
+    Layout,
+    Usage,
+    binary_range,
+    byte_order,
+    display_bytes,
+    encode_value,
+    fill,
+)
 from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
@@ -218,7 +229,7 @@ class _Matrix:
         digits = _digits(np.where(odd, 0, np.abs(low)), item.digits)
         if item.type is FieldType.PACKED:
             return _packed(item, digits, negative), odd
-        return _zoned(item, digits, negative, ascii_digits=self.rules.page(item).kind != "EBCDIC"), odd
+        return _zoned(item, digits, negative, display_bytes(self.rules.page(item).kind)), odd
 
     def _one_by_one(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
         """Encode each value with the plain encoder, for kinds of columns that are too rare for a fast path."""
@@ -313,33 +324,23 @@ def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
     return packed
 
 
-def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) -> Bytes:
+def _zoned(item: Field, digits: Bytes, negative: Mask, form: DisplayBytes) -> Bytes:
     """DISPLAY: one digit in each byte, the sign in the zone of the last or first digit, or in a separate byte."""
-    data = digits | np.uint8(0x30 if ascii_digits else 0xF0)
+    data = digits | np.uint8(form.zone)
     if not item.signed:
         return data
     leading = item.sign is not None and item.sign.leading
     if item.sign is not None and item.sign.separate:
-        minus, plus = (0x2D, 0x2B) if ascii_digits else (0x60, 0x4E)
-        mark = np.where(negative, minus, plus).astype(np.uint8)[:, None]
+        mark = np.where(negative, form.minus, form.plus).astype(np.uint8)[:, None]
         return np.concatenate((mark, data) if leading else (data, mark), axis=1)
     at = 0 if leading else -1
-    if ascii_digits:
-        marks = np.frombuffer(b"{ABCDEFGHI}JKLMNOPQR", np.uint8)
-        data[:, at] = marks[digits[:, at] + np.where(negative, 10, 0)]
-    else:
-        data[:, at] = digits[:, at] | np.where(negative, 0xD0, 0xC0).astype(np.uint8)
+    data[:, at] = np.frombuffer(form.signed, np.uint8)[digits[:, at] + np.where(negative, 10, 0)]
     return data
 
 
 def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     """Two's complement; like the plain encoder, this marks numbers that do not fit as wrong."""
-    bits = 8 * item.length - 1
-    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length <= HALFWORD):
-        bits += 1
-    top = min((1 << bits) - 1, np.iinfo(np.int64).max)
-    wrong = (low > top) | (low < (-top - 1 if item.signed else 0))
-    if item.scale > 0 and item.usage is not Usage.COMP_5:
-        wrong |= np.abs(low) >= 10**item.digits
+    least, most = binary_range(item)
+    wrong = (low > min(most, np.iinfo(np.int64).max)) | (low < least)
     kind = f"{'<' if little else '>'}{'i' if item.signed else 'u'}{item.length}"
     return np.where(wrong, 0, low).astype(kind).view(np.uint8).reshape(-1, item.length), wrong
