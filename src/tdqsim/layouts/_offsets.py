@@ -372,7 +372,8 @@ def _depending(item: DataItem, path: tuple[str, ...], state: _State) -> tuple[st
     fitting = (known for known in reversed(candidates) if _qualifies(known, parts))
     counter = next(fitting, None)
     if counter is None:
-        raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is no {written} before it in the record")
+        problem = f"there is no {written} before it in the record, which begins at its level 01"
+        raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: {problem}")
     group = counter.path[:-1]
     if not state.nearest_counter and path[: len(group)] != group and (other := next(fitting, None)) is not None:
         names = " or ".join(" OF ".join(reversed(known.path)) for known in (other, counter))

@@ -37,6 +37,8 @@ _MANY_SEGMENTS: Final = 12
 _FITS, _MISFITS = 0.02, 0.5
 _ENDS: Final = 4
 """With more records than this, the first and the last record are tested separately as header and trailer."""
+_LINES: Final = 3
+"""From this number of records on, equal bytes at their ends may be line ends."""
 _PAGES: Final = {
     "037": "", "1047": "", "500": "", "273": "äöüßÄÖÜ", "277": "æøåÆØÅ", "278": "åäöÅÄÖ", "280": "àèéìòù",
     "284": "ñÑáéíóú", "285": "£", "297": "éèàçùêîôûâ", "871": "ðþæöÐÞÆÖ", "875": "", "1025": "",
@@ -233,7 +235,7 @@ def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
 
 def _line_ends(given: Mapping[str, str], frames: Frames) -> Iterator[Finding]:
     """A line end as the last byte of every record of one length."""
-    if given["record_format"] != "F" or len(frames.starts) < _ENDS or not frames.lengths.all():
+    if given["record_format"] != "F" or len(frames.starts) < _LINES or not frames.lengths.all():
         return
     last = set(frames.data[frames.starts + frames.lengths - 1].tolist())
     name = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}.get(next(iter(last))) if len(last) == 1 else None
