@@ -294,9 +294,9 @@ class EvidenceRecorder:
                     self.note("attribute", entry.resource.kind, attribute.upper())
 
         @wraps(commit)
-        def installed(plan: InstallPlan, resources: Iterable[Resource]) -> None:
+        def installed(plan: InstallPlan, resources: Iterable[Resource], *more: object) -> None:
             given = list(resources)
-            commit(plan, self._installed(given) if len(given) <= _MANY else given)
+            commit(plan, self._installed(given) if len(given) <= _MANY else given, *more)
 
         Definitions.__init__ = watched  # type: ignore[method-assign, assignment]
         InstallPlan.commit = installed  # type: ignore[method-assign, assignment]
