@@ -469,6 +469,38 @@ def test_a_loop_fails_its_case_with_the_line_where_the_program_was(place):
     assert re.search(r"^ +5 > +EXEC CICS ASKTIME END-EXEC$", str(result), re.MULTILINE)
 
 
+LISTS = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. LISTS.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       77  P USAGE POINTER.
+       77  T USAGE POINTER.
+       LINKAGE SECTION.
+       01  L-NUMBERS PIC X(8).
+       01  L-IDS PIC X(8).
+       PROCEDURE DIVISION.
+           EXEC CICS INQUIRE TASK LIST SET(P) SETTRANSID(T) END-EXEC
+           SET ADDRESS OF L-NUMBERS TO P
+           SET ADDRESS OF L-IDS TO T
+           EXEC CICS WRITEQ TS QUEUE('LOG') FROM(L-NUMBERS) END-EXEC
+           EXEC CICS WRITEQ TS QUEUE('LOG') FROM(L-IDS) END-EXEC
+           GOBACK.
+"""
+
+
+def test_an_answer_gives_lists(place):
+    (place / "cobol" / "LISTS.cbl").write_text(LISTS)
+    path = place / "lists.case.yaml"
+    path.write_text(
+        "cases:\n- name: a list of tasks\n  given: {stubs: [{command: INQUIRE TASK, answer: {values: {SET: [41, 42],"
+        " SETTRANSID: [PAYP, AB]}}}]}\n  when: [{program: LISTS}]\n"
+        "  then: {ts: {LOG: [{hex: 0000041C0000042C}, PAYPAB]}}\n"
+    )
+    (result,) = run_cases(path)
+    assert result.passed, str(result)
+
+
 def test_what_does_not_happen_fails_its_case_with_the_reason(place):
     """A trigger whose transaction is not defined: no expectation of the case is about it."""
     (place / "region.yaml").write_text(

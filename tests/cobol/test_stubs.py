@@ -207,3 +207,11 @@ def test_a_stub_gives_the_lists_of_inquire_task_list(workshop):
     workshop.programs.stubs.append(Stub("INQUIRE TASK LIST", answer))
     workshop.run("STUBLIST")
     assert workshop.out() == [bytes.fromhex("0000041C0000042C"), b"PAYPAB  "]
+
+
+def test_a_task_number_that_cannot_be_is_refused(workshop):
+    workshop.program("NUMBERS", "77 P USAGE POINTER.", "EXEC CICS INQUIRE TASK LIST SET(P) END-EXEC\nGOBACK.")
+    for number in ("PAYP", "-1", "4²", 12345678):
+        workshop.programs.stubs[:] = [Stub("INQUIRE TASK LIST", StubAnswer({"SET": [number]}))]
+        with pytest.raises(Abend, match=f"SET lists numbers of tasks, of at most 7 digits, not '?{number}"):
+            workshop.run("NUMBERS")

@@ -102,7 +102,8 @@ class CaseCheck:
             yield from self._options((*steps, "where"), stub.command, stub.where)
             yield from self._options((*steps, "answer", "values"), stub.command, stub.answer.values)
             for name, value in stub.answer.values.items():
-                yield from self._record((*steps, "answer", "values", name), value)
+                if not isinstance(value, tuple):
+                    yield from self._record((*steps, "answer", "values", name), value)
             yield from self._stub(steps, case, stubs=(stub,), sql=(), programs=())
         for at, sql in enumerate(given.sql):
             yield from self._stub(("given", "sql", at), case, stubs=(), sql=(sql,), programs=())

@@ -118,14 +118,14 @@ class CaseAnswer(_StrictCase):
     """What a stub answers.
 
     Attributes:
-        values: by option, such as INTO, SET and LENGTH.
+        values: by option, such as INTO, SET and LENGTH; a list for an option that receives the address of one.
         resp: the condition.
         resp2: RESP2.
         eib: fields of the EIB.
         abend: an abend code instead.
     """
 
-    values: Mapping[str, CaseData] = Field(default_factory=dict)
+    values: Mapping[str, CaseData | tuple[_Text, ...]] = Field(default_factory=dict)
     resp: _Text = "NORMAL"
     resp2: int = 0
     eib: Mapping[str, CaseData] = Field(default_factory=dict)

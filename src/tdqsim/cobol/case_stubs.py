@@ -33,7 +33,9 @@ def stubs_of(given: CaseGiven, encode: _Encode) -> Iterator[AnyStub]:
 
 def _stub(given: CaseStub, encode: _Encode) -> Stub:
     answer = given.answer
-    values = {name: value_of(each, encode) or b"" for name, each in answer.values.items()}
+    values = {
+        name: each if isinstance(each, tuple) else value_of(each, encode) or b"" for name, each in answer.values.items()
+    }
     eib = {name: value_of(each, encode) or b"" for name, each in answer.eib.items()}
     made = StubAnswer(values, answer.resp, answer.resp2, eib, answer.abend)
     return Stub(given.command, made, where=given.where, **_selected(given))

@@ -36,13 +36,14 @@ from tdqsim.languages import TaskInternals
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
 ListValue = Sequence[int | str]
-"""A list for an option that receives an address (SET and SETTRANSID of INQUIRE TASK LIST): task numbers (packed, four
-bytes each) or transaction ids (four characters each)."""
+"""A list for an option that receives its address: SET (task numbers, packed in four bytes) and SETTRANSID (transaction
+ids of four characters) of INQUIRE TASK LIST."""
 Options = Mapping[str, Area | None]
 """The options of a command with their arguments; None for an option without one."""
 _EIB: Final = {row["name"]: row for row in table("eib_fields")}
 _NAMES: Final = ("EIBTRMID", "EIBDS", "EIBREQID")
 _ADDRESSES: Final = ("SET", "SETTRANSID")
+_TASK_DIGITS: Final = 7
 _RECORDS: Final = ("INTO", *_ADDRESSES)
 _LENGTHS: Final = {
     "INTO": ("LENGTH", "FLENGTH", "TOLENGTH"),
@@ -336,7 +337,7 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value | Li
         if not isinstance(value, str | int | bytes):
             if name not in _ADDRESSES:
                 raise UsageError(f"{name} does not receive the address of a list: {value!r}")
-            data = b"".join(map(_listed, value))
+            data = b"".join(_listed(name, each) for each in value)
         else:
             data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
         if name in _ADDRESSES and isinstance(data, bytes):
@@ -349,9 +350,13 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value | Li
                 put(room, len(data) if isinstance(data, str | bytes) else area.size)
 
 
-def _listed(value: int | str) -> bytes:
-    """An element of a list: a transaction id, or a task number in packed decimal."""
-    return value.encode(_LATIN, "replace")[:4].ljust(4) if isinstance(value, str) else bytes.fromhex(f"{value:07d}C")
+def _listed(option: str, value: int | str) -> bytes:
+    """An element of a list: of SET a task number in packed decimal, of SETTRANSID a transaction id."""
+    if option != "SET":
+        return str(value).encode(_LATIN, "replace")[:4].ljust(4)
+    if not (number := str(value)).isdecimal() or len(number) > _TASK_DIGITS:
+        raise UsageError(f"SET lists numbers of tasks, of at most {_TASK_DIGITS} digits, not {value!r}")
+    return bytes.fromhex(f"{int(number):0{_TASK_DIGITS}d}C")
 
 
 def put(area: Area, value: Value) -> None:
