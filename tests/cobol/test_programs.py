@@ -9,7 +9,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim import Abend, Condition, define_terminal
-from tdqsim.cobol import CobolPrograms, CobolWarning, Options
+from tdqsim.cobol import CobolError, CobolPrograms, CobolWarning, Options
 from tdqsim.cobol.calls import unserved
 from tdqsim.cobol.compiler import expand
 from tdqsim.cobol.program_commands import PROGRAM_COMMANDS
@@ -298,6 +298,13 @@ def test_an_error_of_the_compiler_is_told_with_the_users_line(workshop):
     workshop.program("BROKEN", "01 X PIC X.", "MOVE 1 TO NOWHERE\nEXEC CICS RETURN END-EXEC.")
     with pytest.raises(Exception, match=r"BROKEN\.cbl:7: error: 'NOWHERE' is not defined"):
         workshop.programs.handler("BROKEN")
+
+
+def test_a_label_that_does_not_exist_is_reported_at_its_command(workshop):
+    handle = "EXEC CICS HANDLE CONDITION QIDERR(DONE)\n    QZERO(NOLABEL) END-EXEC\nGOBACK.\nDONE.\nGOBACK."
+    workshop.program("LABELS", "", f"MOVE 0 TO RETURN-CODE\n{handle}")
+    with pytest.raises(CobolError, match=r"LABELS\.cbl:8: error: 'NOLABEL' is not defined"):
+        workshop.run("LABELS")
 
 
 def test_storage_is_got_and_given_back(workshop):

@@ -110,11 +110,12 @@ def test_a_folder_that_others_can_write_is_not_used(place, mode):
     assert shims(place) == {}
 
 
-def test_check_names_what_stands_behind_column_72(place):
+@pytest.mark.parametrize("command", ["check", "compile"])
+def test_what_stands_behind_column_72_is_told_with_the_error(place, command):
     lines = HELLO.splitlines()
     lines[3] = f"{lines[3].replace(' END-EXEC.', ''):<73}END-EXEC."
     (place / "HELLO.cbl").write_text("\n".join(lines) + "\n")
-    done = tdq(place, "check", "HELLO.cbl")
+    done = tdq(place, command, "HELLO.cbl")
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "HELLO.cbl:4: EXEC CICS has no END-EXEC",

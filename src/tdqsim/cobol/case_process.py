@@ -7,11 +7,13 @@ process runs the cases that are left.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from tdqsim.cli import warn
 from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import CaseDifference
 from tdqsim.cobol.case_file import Case, CaseFile, read_case_file
@@ -75,6 +77,7 @@ def _run_jobs(jobs: list[_Job], part: Path | None, *, check_only: bool) -> Itera
 
 def _run(jobs: Sequence[_Job], part: Path | None, check_only: bool, lines: TextIO) -> None:
     """Run the cases in this process."""
+    warnings.showwarning = lambda message, *_: warn(str(message))
     if part is not None:
         coverage.begin()
     for path, file, case in jobs:

@@ -24,7 +24,7 @@ from typing import Any, Final
 from tdqsim.cobol._tokens import COPY_OPTION, WordPlace, readable
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
-from tdqsim.cobol.margins import is_free, without_margins
+from tdqsim.cobol.margins import is_free, told_of, without_margins
 from tdqsim.cobol.outcomes import with_outcomes
 from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
@@ -35,7 +35,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "33"
+_FORMAT: Final = "34"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -212,7 +212,8 @@ def _compiled(source: Path, options: Options, cache: Path) -> Module:
         try:
             _make(translate(text, named, paragraphs=options.paragraphs), Path(named), options, place)
         except CobolError as error:
-            raise CobolError([_with_names(problem, names) for problem in error.problems]) from None
+            cut = () if is_free((), options.flags) else told_of(names.values() or [str(source)])
+            raise CobolError([*(_with_names(problem, names) for problem in error.problems), *cut]) from None
     escaped = {stand_in: json.dumps(name)[1:-1] for stand_in, name in names.items()}
     return _load(json.loads(_with_names(kept.read_text("utf-8"), escaped)), place, source, names)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 RIGHT: Final = 72
@@ -47,6 +48,14 @@ def _within_margins(line: bytes) -> bytes:
     if b"\t" in line[:RIGHT] or not (line[:6].strip().isdigit() or not line[:6].strip()):
         return line[:RIGHT] if b"\t" not in line[:RIGHT] and len(line) > RIGHT else line
     return b" " * len(line[:6]) + line[6:RIGHT]
+
+
+def told_of(files: Iterable[str]) -> Iterator[str]:
+    """A message for each line of these files, as far as they exist, that seems to have program text after column 72."""
+    for file in dict.fromkeys(files):
+        if Path(file).is_file():
+            for line, rest in cut_off(Path(file).read_bytes()):
+                yield f"{file}:{line}: {rest.strip()!r} is after column {RIGHT} and is ignored"
 
 
 def cut_off(text: bytes) -> Iterator[tuple[int, str]]:

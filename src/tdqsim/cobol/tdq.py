@@ -129,12 +129,9 @@ def _tell_of_margin(source: Path, text: str) -> None:
         source: the program.
         text: the program as expanded by the preprocessor; empty if it could not be expanded.
     """
-    margins = on_demand.margins
-    files = dict.fromkeys([str(source), *re.findall(r'^#line \d+ "([^"\n]+)"', text, re.MULTILINE)])
-    for file in files:
-        if Path(file).is_file():
-            for line, rest in margins.cut_off(Path(file).read_bytes()):
-                typer.echo(f"{file}:{line}: {rest.strip()!r} is after column {margins.RIGHT} and is ignored")
+    files = re.findall(r'^#line \d+ "([^"\n]+)"', text, re.MULTILINE)
+    for told in on_demand.margins.told_of([str(source), *files]):
+        typer.echo(told)
 
 
 @app.command("compile")

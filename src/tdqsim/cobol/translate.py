@@ -210,6 +210,7 @@ class _Translator:
         self.edits: list[tuple[int, int, str]] = []
         self.commands: list[ExecCommand] = []
         self.labels: dict[int, dict[str, int]] = {}
+        self.label_words: dict[str, Word] = {}
         self.headers: list[str] = []
         self.problems: list[str] = []
         self.program = ""
@@ -266,11 +267,12 @@ class _Translator:
     def _insert_branches(self) -> None:
         """Begin each program that has labels with the paragraph that branches to them."""
         for at, place in self.divisions.bodies:
-            labels = " ".join(self.labels.get(at, ()))
+            # each label is at the line of its command, which the compiler names if there is no such label
+            labels = "".join(f"\n{self._mark(self.label_words[name])} {name}\n" for name in self.labels.get(at, ()))
             if labels:
                 text = (
                     " DFHEI-BRANCH. MOVE DFHEI-NUMBER TO DFHEI-LABEL MOVE 0 TO DFHEI-NUMBER"
-                    f" GO TO {labels} DEPENDING ON DFHEI-LABEL.\n{self._mark(place)}"
+                    f" GO TO{labels}{self._mark(place)} DEPENDING ON DFHEI-LABEL.\n{self._mark(place)}"
                 )
                 self.edits.append((place.end, place.end, text))
                 self.headers.append(str(place.place))
@@ -526,6 +528,7 @@ class _Translator:
     def _label(self, first: Word, argument: list[Word]) -> int:
         name = argument[0].text.upper() if argument else ""
         labels = self._labels_of(first)
+        self.label_words.setdefault(name, argument[0] if argument else first)
         return labels.setdefault(name, len(labels) + 1)
 
     def _as_written(self, argument: list[Word]) -> str:
