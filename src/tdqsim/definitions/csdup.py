@@ -5,7 +5,7 @@ read completely. A ``*`` in column 72 continues a value in column 1 of the next 
 what is no sequence number, is reported. A ``*`` in column 1 begins a comment, also within a command. If the text is a
 job (a line begins with ``//``), only its in-stream data is read. A command ends at the verb of the next command: a word
 of ``facts/csd_commands.tsv`` that is not followed by a parenthesis. Any other such word at the beginning of a line, if
-it cannot belong to the command, is treated as an unknown verb.
+it cannot belong to the command, is a verb: one that it abbreviates, or an unknown one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from tdqsim.definitions.imports import Imported, Importer, ImportReport, Operand, is_attribute
+from tdqsim.definitions.imports import Imported, Importer, ImportReport, Operand, expand, is_attribute
 from tdqsim.facts import table
 
 _CARD = 80
@@ -228,7 +228,8 @@ class _Segment:
                 verb, operands, first_line = next_verb, [], operand.line
             elif operand.value is None and operand.leads and not self.belongs(verb, operands, operand):
                 self.command(verb, operands, first_line)
-                verb, operands, first_line = "", [operand], operand.line
+                abbreviated = expand(operand.name.upper(), _verbs()) if len(operand.name) > 1 else None
+                verb, operands, first_line = abbreviated or "", [] if abbreviated else [operand], operand.line
             else:
                 operands.append(operand)
         self.command(verb, operands, first_line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -157,6 +158,18 @@ def test_a_region_that_only_reads_shows_the_csd(tmp_path):
     with Region(store=tmp_path / "s", readonly=True) as region:
         assert [each.title for each in region.csd.definitions(group="PAY")] == ["TDQUEUE(PAYQ)"]
         expect_rule("CSD-READONLY", region.csd.delete, group="PAY")
+
+
+@pytest.mark.rule("CSD-FULL")
+def test_a_full_store_keeps_what_is_there(tmp_path):
+    with Region(store=tmp_path / "s", limit_bytes=4 << 20, supplied_queues=False) as region:
+        text = {f"note{number}": "x" * 100_000 for number in range(5)}
+        taken = 0
+        with suppress(Condition):
+            for taken in range(100):
+                region.csd.define("MAPSET", f"MAP{taken}", group="BIG", **text)
+        expect_rule("CSD-FULL", region.csd.define, "MAPSET", "MORE", group="BIG", **text)
+        assert len(list(region.csd.definitions(group="BIG"))) == taken > 0
 
 
 @pytest.mark.rule("CSD-GRPLIST")

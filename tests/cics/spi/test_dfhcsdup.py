@@ -72,6 +72,7 @@ CHANGES = {
     "DEFINE TDQUEUE(USER) GROUP(USERDEF) TYPE(INTRA)\nUSERDEFINE TDQ(NEWQ) GROUP(PAY)": (0, None),
     "RENAME TDQUEUE(PAYQ) GROUP(PAY) AS(PAYR)": (0, None),
     "APPEND LIST(DAYLIST) TO(NIGHT)\nREMOVE GROUP(PAY) LIST(DAYLIST)": (0, None),
+    "DEL TDQ(PAYQ) G(PAY)\nLI GROUP(PAY)": (0, "     MAPSET(MAPS)"),
     "INSTALL GROUP(PAY)": (0, "I 2 resources installed"),
     "VERIFY": (4, "W VERIFY has no effect: a command that was interrupted leaves nothing locked"),
     "SCAN TDQUEUE(PAYQ)": (0, "     TDQUEUE(PAYQ) GROUP(PAY)"),

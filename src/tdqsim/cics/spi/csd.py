@@ -32,7 +32,7 @@ from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.region_arguments import as_definitions, supplied
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.errors import DefinitionError, Problem, UsageError
+from tdqsim.errors import DefinitionError, Problem, StoreFull, UsageError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -696,10 +696,17 @@ class Csd:
         """Write it to the store at once.
 
         Raises:
-            StoreError: the store refused it; nothing has changed.
+            Condition: CSDERR 3: the store has no room for it; nothing has changed.
+            StoreError: the store failed.
         """
-        if changes:
+        if not changes:
+            return
+        try:
             self._home.commit(changes)
+        except StoreFull as error:
+            condition = refusal("CSD", "full", str(error))
+            condition.command = "CSD"
+            raise condition from error
 
 
 def _prefix(group: str) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -298,16 +298,16 @@ class Dfhcsdup:
                 yield from (f"     {each}" for each in groups)
         if grplist and not given.words & {"OBJECTS", "SIGSUMM"}:
             return
-        if grplist:
-            found = [each for name in lists.get(grplist, ()) for each in self._csd.definitions(group=name)]
-        else:
-            found = list(self._csd.definitions(group=group or "*"))
-        if group and not found:
-            yield f"W there is no group {group}"
+        groups = lists.get(grplist, ()) if grplist else (group or "*",)
+        found = chain.from_iterable(self._csd.definitions(group=name) for name in groups)
+        shown_any = False
         for name, members in groupby(found, lambda each: each.group):
+            shown_any = True
             yield f" GROUP NAME: {name}"
             for each in members:
                 yield from _listed(each, given.words)
+        if group and not shown_any:
+            yield f"W there is no group {group}"
 
     def _extract(self, given: _Operands) -> Iterator[str]:
         from tdqsim.definitions import export_csd  # pydantic is imported with the first definition
