@@ -218,6 +218,40 @@ def test_the_last_column_is_folded_to_sixteen_characters_and_then_left_out(
     assert ("THIRD" in out.splitlines()[0], "(no room for THIRD)" in out) == (shown, not shown)
 
 
+LONG = """\
+       01  CUSTOMER-RECORD-WITH-LONG-NAME.
+           05  CUSTOMER-NUMBER-OF-NUMBERS-X PIC 9(4).
+           05  CUSTOMER-REDEFINED-AREA-NUMBR1 PIC X(240).
+           05  CUSTOMER-REDEFINED-AREA-NUMBR2
+               REDEFINES CUSTOMER-REDEFINED-AREA-NUMBR1.
+              10 CUSTOMER-TABLE-WITH-LONG-NAME1 OCCURS 3 TIMES.
+                15 CUSTOMER-TABLE-WITH-LONG-NAME2
+                   PIC $$$,$$$,$$$,$$$,$$9.99CR.
+           05  CUSTOMER-IDENTIFICATION-NUMBER OCCURS 0 TO 10 TIMES
+               DEPENDING ON CUSTOMER-NUMBER-OF-NUMBERS-X.
+               10 CUSTOMER-TOTAL-AMOUNT-IN-EUROS
+                  PIC S9(13)V9(4) USAGE COMP-3.
+"""
+
+
+@pytest.mark.parametrize("width", [None, 100, 120])
+def test_the_tables_of_a_long_copybook_fold_every_wide_column(
+    tdq: Tdq, tmp_path: Path, request: pytest.FixtureRequest, width: int | None
+) -> None:
+    if width is not None:
+        request.getfixturevalue("terminal").setenv("COLUMNS", str(width))
+    (tmp_path / "long.cpy").write_text(LONG)
+    (tmp_path / "long.bin").write_bytes(b"\xf0" * 334)
+    ended = tdq("dataset", "layout", "long.cpy", "--data", "long.bin")
+    lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in ended.out.splitlines()]
+    assert max(map(len, lines)) <= (width or 100)
+    joined = "".join("".join(line.split()) for line in lines)
+    assert "no room" not in ended.out
+    for part in ("DEPENDING", "redefines", "DECIMAL", "REDEFINED-"):
+        assert part in joined
+    assert [line.split()[-3] for line in lines if line.startswith("   05") and "CUSTOMER" in line][:1] == ["DISPLAY"]
+
+
 # -- what reaches the terminal ----------------------------------------------------------------------------------------
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202ebad\rGOOD\x7f"

@@ -2,7 +2,8 @@
 
 On a terminal a table is fitted to the width: the last column is wrapped between words, or columns are left out from the
 right and listed below the table, so put the most important columns first. Elsewhere tables are plain columns, complete
-and never truncated, so that grep and awk can use them.
+and never truncated, so that grep and awk can use them. A table for reading only, such as that of a copybook, folds any
+column, everywhere.
 
 Output may contain untrusted data: records, names, files, the command line itself. Characters that would control a
 terminal (escape sequences, carriage returns, right-to-left text) are printed as their numbers.
@@ -14,6 +15,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _GAP: Final = "  "
 _NARROWEST_FOLD: Final = 16
+_NARROWEST: Final = 10
+_FIT: Final = 100
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -76,8 +80,9 @@ def emit_table(
         title: a line above the table.
         empty: whether to show columns without any value.
         more: how to see the columns that are left out, for the line that lists them.
-        fit: without a terminal, whether to fold the last column so that lines fit 80 columns as far as the others let
-            them; otherwise lines are as long as their values.
+        fit: whether lines fit 80 columns without a terminal, too, if folding the last column is enough for that; if
+            not, any wide column is folded, for 100 columns or those of the terminal. Otherwise lines are as long as
+            their values where there is no terminal.
     """
     texts = [[visible(cell_text(value)) for value in row] for row in rows]
     shown = [at for at in range(len(columns)) if empty or not at or any(row[at] for row in texts)]
@@ -88,6 +93,8 @@ def emit_table(
         table.emit()
         return
     width = get_terminal_size().columns
+    if fit and table.narrowest > width:
+        table.fold(width if on_terminal() else max(width, _FIT))
     missing = table.fit(width if on_terminal() else max(width, table.narrowest))
     table.emit(bold=on_terminal())
     if missing:
@@ -106,6 +113,17 @@ class _Table:
     def narrowest(self) -> int:
         """The width that it has with all columns and the last one folded as much as can be."""
         return self._wide() - self._widths[-1] + min(_NARROWEST_FOLD, self._widths[-1])
+
+    def fold(self, width: int) -> None:
+        """Fold the widest columns, none of numbers, so that all of them fit a width if they can."""
+        while (over := self._wide() - width) > 0:
+            texts = [at for at, right in enumerate(self._right) if not right]
+            least = {at: max(_NARROWEST, len(self._columns[at])) for at in texts}
+            spare = [at for at in texts if self._widths[at] > least[at]]
+            if not spare:
+                return
+            widest = max(spare, key=self._widths.__getitem__)
+            self._widths[widest] -= min(self._widths[widest] - least[widest], max(over // len(spare), 1))
 
     def fit(self, width: int) -> list[str]:
         """Fit the table to a width; return the names of the columns that were left out."""
@@ -133,10 +151,8 @@ class _Table:
                 sys.stdout.write(f"{line}\n")
 
     def _lines(self, cells: Sequence[str]) -> list[str]:
-        *front, last = cells
-        folded = wrap(last, self._widths[-1], break_on_hyphens=False) if len(last) > self._widths[-1] else [last]
-        lines = [self._line([*front, folded[0] if folded else ""])]
-        return lines + [self._line([*("" for _ in front), each]) for each in folded[1:]]
+        folded = [_wrapped(cell, width) for cell, width in zip(cells, self._widths, strict=True)]
+        return [self._line(parts) for parts in zip_longest(*folded, fillvalue="")]
 
     def _line(self, cells: Sequence[str]) -> str:
         padded = (
@@ -144,6 +160,15 @@ class _Table:
             for cell, width, to_right in zip(cells, self._widths, self._right, strict=True)
         )
         return _GAP.join(padded).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """The lines of a cell; those of a name, which has no blanks, break after hyphens and begin below it."""
+    if len(cell) <= width:
+        return [cell]
+    indent = " " * min(len(cell) - len(cell.lstrip(" ")), width // 2)
+    text = cell.strip(" ")
+    return wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=" " not in text) or [""]
 
 
 def cell_text(value: object) -> str:
