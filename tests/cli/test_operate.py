@@ -475,3 +475,12 @@ def test_a_set_that_is_refused_and_a_task_that_abends_are_no_success(tdq: Tdq, p
 def test_a_program_that_is_not_there_is_an_input_that_cannot_be_used(tdq: Tdq, tmp_path: Path) -> None:
     ended = tdq("cobol", "run", tmp_path / "nofile.cbl")
     assert (ended.code, ended.err) == (2, f"tdq: {tmp_path / 'nofile.cbl'}: there is no such file\n")
+
+
+def test_a_region_directory_is_found_among_names_of_queues_in_any_order(tdq: Tdq, pay: Path) -> None:
+    for words in (["PAYQ", pay], [pay, "PAYQ"]):
+        assert tdq("explain", *words).out.startswith("- Queue PAYQ is ")
+        assert tdq("inquire", *words, "--option", "TYPE").code == 0
+    for words in (["notices", pay], [pay, "notices"]):
+        assert tdq("explain", *words).err.startswith("tdq: notices: no server has the region")
+    assert "task 3: no server has the region" in tdq("explain", "task", "3", pay).err

@@ -112,10 +112,10 @@ def _neither(word: str) -> str:
 
 
 def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
-    """The words of a command line, with a region directory that stands first among the arguments given by --region.
+    """The words of a command line, with a region directory among the arguments given by --region.
 
-    The first argument is a region directory if it contains a region.yaml, if it is the name of an example, if it is
-    written as the path of a directory (``.``, ``./PAYQ``).
+    It stands first, or anywhere if all arguments are names of queues. An argument is a region directory if it contains
+    a region.yaml, if it is the name of an example, if it is written as an path of a directory (``.``, ``./PAYQ``).
 
     Args:
         command: a command that :func:`at_place` has made.
@@ -127,9 +127,13 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """
     own = [each.name for each in command.params if each.param_type_name == "argument"]
     parser = command.make_parser(ctx)
-    given, rest, _ = parser.parse_args(args=list(args))
-    word = _first(given, own, rest)
-    if not word or not (_is_region(Path(word)) or _is_written_as_path(word)):
+    given, words = _parsed(parser, args, own)
+    anywhere = len(own) == 1
+    free = not any(given.get(name) for name in _OPTIONS)  # nothing else says where the queues are
+    named = (at for at, each in enumerate(words if anywhere else words[:1]) if _names_region(each, free=free or not at))
+    number = next(named, -1)
+    word = words[number] if number >= 0 else ""
+    if not word:
         return args
     if isinstance(given.get("region"), str):
         if _QUEUES.fullmatch(word):
@@ -138,21 +142,21 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     if not _is_region(Path(word)):
         raise InputError(_no_region(word))
     for at in (at for at, each in enumerate(args) if each == word):  # the same word may also be the value of an option
-        if _first(*_parsed(parser, [*args[:at], _MARK, *args[at + 1 :]], own)) == _MARK:
+        if _parsed(parser, [*args[:at], _MARK, *args[at + 1 :]], own)[1][number : number + 1] == [_MARK]:
             return ["--region", word, *args[:at], *args[at + 1 :]]
     return args
 
 
-def _parsed(parser: Any, args: list[str], own: list[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    given, rest, _ = parser.parse_args(args=args)
-    return given, own, rest
-
-
-def _first(given: dict[str, Any], own: list[str], rest: list[str]) -> str:
-    """The first argument of a command line; empty for none."""
+def _parsed(parser: Any, args: list[str], own: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options of a command line, and the arguments of its first kind, such as the names of queues."""
+    given, rest, _ = parser.parse_args(args=list(args))
     value = given.get(own[0]) if own else None
-    words = [value] if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else rest
-    return words[0] if words else ""
+    return given, [value] if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else rest
+
+
+def _names_region(word: str, *, free: bool) -> bool:
+    """Whether an argument names a region directory; unless ``free``, a possible name of a queue does not."""
+    return (_is_region(Path(word)) or _is_written_as_path(word)) and (free or not _QUEUES.fullmatch(word))
 
 
 def _is_written_as_path(word: str) -> bool:
