@@ -91,6 +91,7 @@ def test_explain_of_a_store_says_that_a_trigger_waits_for_its_terminal(tmp_path:
     with Region(store=tmp_path / "store", readonly=True) as looked_at:
         told = str(looked_at.explain("PAYQ"))
         assert "The task of its trigger (PAYP) waits for terminal T001, which is not defined" in told
+        assert "A cycle is on (of PAYP): " in told  # its number is of the run that is over
         assert "has ended" not in told
 
 

@@ -153,7 +153,8 @@ def test_what_has_no_effect_is_noted():
     [
         ("a: b: c", 1, "is not valid YAML"),
         ("group: G\n\ttdqueue: []", 2, "is not valid YAML"),
-        ("group: \x07", 1, "is not valid YAML"),
+        ("group: \x07", 1, "is not valid YAML: control characters are not allowed: X'07' at column 8"),
+        ("group: G\ntdqueue:\n- {name: A\x01}", 3, "control characters are not allowed: X'01' at column 11"),
         ("group: G\ngroup: H", 2, "is given twice, first in line 1"),
         ("group: G\n---\ngroup: H", 2, "one document"),
         ("group: G\ntdqueue:\n- {name: *x}", 3, "must be put in quotes"),

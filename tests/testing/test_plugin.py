@@ -16,7 +16,7 @@ REGION_TEST = """
 import pytest
 from tdqsim import define_tdqueue
 
-@pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA"))
+@pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=5))
 @pytest.mark.tdq_seed(7)
 def test_fails(tdq_region):
     tdq_region.writeq_td("PAYQ", b"payment 1")
@@ -118,7 +118,7 @@ def test_a_failing_test_shows_seed_schedule_and_queues(pytester: pytest.Pytester
     assert "1 failed" in text
     assert "seed 7 (--tdq-seed 7)" in text
     assert "schedule, the last 1 of 1 dispatches: task 2" in text
-    assert "PAYQ: INTRA ENABLED, 2 records, RECOVSTATUS NO: 'payment 1', 'payment 2'" in text
+    assert "PAYQ: INTRA ENABLED, 2 records, RECOVSTATUS NO, starts PAYP at 5: 'payment 1', 'payment 2'" in text
     assert "WRITEQ TD PAYQ 'payment 2'" in text
     assert "seed 11" in run(pytester, REGION_TEST, "--tdq-seed", "11")
 

@@ -111,8 +111,11 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
             raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, max(error.position, 0)) + 1
-        raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {error.reason}")]) from None
+        strange = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        at = strange.start() if strange else max(error.position, 0)
+        which = f": X'{ord(strange[0]):02X}' at column {at - text.rfind(chr(10), 0, at)}" if strange else ""
+        reason = f"is not valid YAML: {error.reason}{which}"
+        raise DefinitionError([Problem(file, text.count("\n", 0, at) + 1, "", "", "", reason)]) from None
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise DefinitionError([Problem(file, line, "", "", "", "holds a character that is not text")]) from None

@@ -310,7 +310,9 @@ class Kit:
                 continue
             state = f"{now.type} {now.enablestatus}"
             if now.holds_records and not region.closed and count >= 0:
-                state += f", {count} records, RECOVSTATUS {now.recovstatus}{', cycle on' if now.cycle else ''}"
+                trigger = f", starts {now.transid} at {now.level}" if now.level else ""
+                cycle = ", cycle on" if now.cycle else ""
+                state += f", {count} records, RECOVSTATUS {now.recovstatus}{trigger}{cycle}"
                 first = [
                     show_record(record, region.options.codepage)
                     for record in region.peek(now.name, limit=_SHOWN_RECORDS)

@@ -331,7 +331,8 @@ def _uncommitted_writes(now: QueueState) -> Iterator[str]:
 
 def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
     """Sentences about an ATI cycle in progress: what began it, and the state of its task."""
-    yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
+    number = f"number {queue.cycle}, " if queue.cycle else ""  # it is not kept over restarts
+    yield f"A cycle is on ({number}of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None and queue.latched.began is not None:
         yield _set_by(queue.latched.began)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
