@@ -153,7 +153,7 @@ def test_wrkobjlck_as_text(system, job, queue):
 
 @pytest.mark.rule("CL-NOT-SIMULATED")
 @pytest.mark.parametrize("name", ["DSPOBJD", "CHGOBJOWN", "WRKDTAQ", "DSPOBJAUT", "DLYJOB", "SNDPGMMSG", "RUNSQL",
-                                  "OVRDSPF", "MONMSG", "QSYS/DLTOBJ"])  # fmt: skip
+                                  "OVRDSPF", "MONMSG", "QSYS/DLTOBJ", "RMVSRVTBLE"])  # fmt: skip
 def test_a_command_of_ibm_i_that_is_not_simulated(job, name):
     plain = name.removeprefix("QSYS/")
     with pytest.raises(EscapeMessage) as caught:
@@ -161,6 +161,20 @@ def test_a_command_of_ibm_i_that_is_not_simulated(job, name):
     assert str(caught.value) == f"CPF0001 Error found on {plain} command.\n  TDQ9001 Command {plain} is not simulated."
     assert caught.value.message_data == e(plain.ljust(10))
     assert [one.message_id for one in caught.value.diagnostics] == [rule("CL-NOT-SIMULATED").message] == ["TDQ9001"]
+
+
+@pytest.mark.rule("CL-KEYWORD-NOT-SIMULATED")
+@pytest.mark.parametrize(
+    ("command", "keyword"),
+    [("CRTUSRPRF USRPRF(BOB) JOBD(QGPL/QDFTJOBD)", "JOBD"), ("SBMJOB CMD(CALL P) OUTQ(QPRINT)", "OUTQ"),
+     ("CRTDUPOBJ OBJ(A) FROMLIB(B) OBJTYPE(*JRN) CST(*YES)", "CST"), ("GRTOBJAUT OBJ(A/B) AUTL(C)", "AUTL")],
+)  # fmt: skip
+def test_a_keyword_of_ibm_i_that_is_not_simulated(job, command, keyword):
+    with pytest.raises(EscapeMessage) as caught:
+        job.command(command)
+    told = [one for one in caught.value.diagnostics if one.message_id == rule("CL-KEYWORD-NOT-SIMULATED").message]
+    assert (caught.value.message_id, [one.message_id for one in told]) == ("CPF0006", ["TDQ9003"])
+    assert told[0].text == f"Keyword {keyword} of command {command.split()[0]} is not simulated."
 
 
 @pytest.mark.rule("CL-UNKNOWN")

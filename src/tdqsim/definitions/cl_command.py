@@ -114,6 +114,7 @@ COMMANDS = _definitions()
 _LIBRARIES_OF = {"RTVDTAQXCL": ("*LIBL", "QSYS", "VC2XCL"), "RTVDTAQINF": ("VC2XCL",)}
 """The libraries in which a command is found, if they are others than QSYS and the library list."""
 _ABSENT = {row["command"]: row["library"] for row in table("ibmi_cl_absent")}
+_ABSENT_KEYWORDS = {row["command"]: frozenset(row["keywords"].split()) for row in table("ibmi_cl_absent_keywords")}
 """The library of each command of the vendor that is not simulated."""
 
 _NAME = re.compile({row["kind"]: row["pattern"] for row in table("name_characters")}["ibmi"], re.ASCII)
@@ -290,7 +291,9 @@ def _by_keyword(
             continue
         else:
             keyword = positional[place][1]
-        if keyword not in known:
+        if keyword in _ABSENT_KEYWORDS.get(command.name, ()):
+            faults.append(Diagnostic("TDQ9003", (keyword, command.name), keyword, "CL-KEYWORD-NOT-SIMULATED"))
+        elif keyword not in known:
             faults.append(Diagnostic("CPD0043", (keyword,), keyword))
         elif keyword in by_keyword:
             faults.append(Diagnostic("CPD0044", (keyword,), keyword, "CL-TWICE"))
