@@ -115,7 +115,7 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """The words of a command line, with a region directory among the arguments given by --region.
 
     It stands first, or anywhere if all arguments are names of queues. An argument is a region directory if it contains
-    a region.yaml, if it is the name of an example, if it is written as an path of a directory (``.``, ``./PAYQ``).
+    a region.yaml, if it is the name of an example, if it is written as the path of a directory (``.``, ``./PAYQ``).
 
     Args:
         command: a command that :func:`at_place` has made.
@@ -125,10 +125,11 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     Raises:
         InputError: it is not a region directory; or --region is given too, and it is no name of a queue.
     """
-    own = [each.name for each in command.params if each.param_type_name == "argument"]
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    own = [each.name for each in arguments]
     parser = command.make_parser(ctx)
     given, words = _parsed(parser, args, own)
-    anywhere = len(own) == 1
+    anywhere = [each.metavar for each in arguments] == ["QUEUE"]
     free = not any(given.get(name) for name in _OPTIONS)  # nothing else says where the queues are
     named = (at for at, each in enumerate(words if anywhere else words[:1]) if _names_region(each, free=free or not at))
     number = next(named, -1)
