@@ -194,11 +194,8 @@ def list_queues(
     columns = ("library", "queue", "type", "sequence", "key", "length", "messages", "allocated", "maximum", "text")
     emit_table(
         [name.upper() for name in columns],
-        [
-            tuple(row[name] for name in _LISTED)
-            for row in rows
-        ],
-    )  # fmt: skip
+        [tuple(row[name] for name in _LISTED) for row in rows],
+    )
 
 
 @dtaq_app.command("describe")

@@ -34,7 +34,7 @@ __all__ = [
     "RemoteRegion",
     "RemoteSystem",
     "RemoteUnitOfWork",
-]  # fmt: skip
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

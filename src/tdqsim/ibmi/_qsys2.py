@@ -340,9 +340,10 @@ def _info(state: DataQueueState) -> DataQueueInfoRow:
         }  # fmt: skip
         return DataQueueInfoRow(**values)  # type: ignore[arg-type]
     values |= {
-        "remote_data_queue_library": attributes.rmtdtaqlib, "remote_data_queue": attributes.rmtdtaq,
+        "remote_data_queue_library": attributes.rmtdtaqlib,
+        "remote_data_queue": attributes.rmtdtaq,
         "remote_location": attributes.rmtlocname,
-    }  # fmt: skip
+    }
     if attributes.rdb:
         values["relational_database_name"] = attributes.rdb
     else:

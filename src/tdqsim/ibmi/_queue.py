@@ -227,9 +227,10 @@ class DataQueue(SystemObject):
     def could_have_had(self, entry: Entry) -> bool:
         """Whether an entry may be from this queue, and not from an earlier one with this name."""
         return (
-            len(entry.key) == self.key_length and bool(entry.sender) == self.sender_id
+            len(entry.key) == self.key_length
+            and bool(entry.sender) == self.sender_id
             and 0 < len(entry.data) <= self.maxlen
-        )  # fmt: skip
+        )
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Put an entry back at the front, with further changes; this is allowed even if the queue is full now."""

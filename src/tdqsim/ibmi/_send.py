@@ -74,9 +74,10 @@ def qsnddtaq(
     else:
         sender = core.sender_id if queue.sender_id else b""
     if (
-        (len(key) if key else 0) != queue.key_length or not 0 < len(data) <= queue.maxlen
+        (len(key) if key else 0) != queue.key_length
+        or not 0 < len(data) <= queue.maxlen
         or (queue.spare <= 0 and not queue.has_room())
-    ):  # fmt: skip
+    ):
         _refuse(core, queue, (name, library), data, key)
     now = core.clock.time_ns()
     # Stamps identify the entries of a queue, so each must be later than the one before, even if the clock stands still.

@@ -146,8 +146,9 @@ def formats() -> Mapping[str, Format]:
     rows: dict[str, list[FormatField]] = {}
     for row in table("ibmi_formats"):
         length = None if row["length"] == "*" else int(row["length"])
-        field = FormatField(int(row["offset"]), row["kind"], length, row["field"], row["name"], row["ddm"], row["note"],
-                            row["source"])  # fmt: skip
+        field = FormatField(
+            int(row["offset"]), row["kind"], length, row["field"], row["name"], row["ddm"], row["note"], row["source"]
+        )
         fields = rows.setdefault(row["format"], [])
         if field.offset != sum(before.length or 0 for before in fields):
             raise ValueError(f"ibmi_formats.tsv: {row['format']} {field.field}: offset {field.offset} does not follow")

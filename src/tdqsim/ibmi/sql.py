@@ -127,9 +127,10 @@ _SYSTEM_NAMES: Final = {
     (row["relation"], row["system"]): row["column"] for row in table("ibmi_sql_columns") if row["system"]
 }
 _VIEWS: Final = {
-    "DATA_QUEUE_INFO": "DATA_QUEUE_INFO", "DTAQ_INFO": "DATA_QUEUE_INFO",
+    "DATA_QUEUE_INFO": "DATA_QUEUE_INFO",
+    "DTAQ_INFO": "DATA_QUEUE_INFO",
     **{one: one for one in _RELATIONS if one not in (*_TABLE_FUNCTIONS, "SYSDUMMY1")},
-}  # fmt: skip
+}
 
 
 class SqlSession:

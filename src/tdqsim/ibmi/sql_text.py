@@ -213,9 +213,10 @@ _REGISTERS: Final = frozenset(
     """.split()  # the list is easier to read
 )
 _WHOLE_REGISTERS: Final = {
-    "USER": "USER", "SESSION_USER": "USER",
+    "USER": "USER",
+    "SESSION_USER": "USER",
     **{f"CURRENT_{one}": one for one in ("DATE", "TIME", "TIMESTAMP", "SCHEMA", "SERVER", "USER")},
-}  # fmt: skip
+}
 _COMPARISONS: Final = ("=", "<>", "!=", "<=", ">=", "<", ">")
 
 

@@ -352,4 +352,4 @@ FUNCTIONS: Final[dict[str, _Known]] = {
     "COALESCE": _Known(2, 20, _as_first, _coalesced),
     "IFNULL": _Known(2, 2, _as_first, _coalesced),
     "NOW": _Known(0, 0, lambda _first, _given: SqlColumn("", "TIMESTAMP", 26), now),
-}  # fmt: skip
+}

@@ -293,9 +293,10 @@ def _with_picture(item: DataItem, picture: Picture, *, long_binary: bool) -> Fie
     if category in ("alphanumeric", "alphabetic") and usage in (Usage.BINARY, Usage.COMP_5):
         return FieldType.BYTES
     allowed = {
-        "national": (Usage.NATIONAL, FieldType.NATIONAL), "dbcs": (Usage.DISPLAY_1, FieldType.DBCS),
+        "national": (Usage.NATIONAL, FieldType.NATIONAL),
+        "dbcs": (Usage.DISPLAY_1, FieldType.DBCS),
         "numeric-edited": (Usage.DISPLAY, FieldType.ZONED if picture.mask else FieldType.EDITED),
-    }.get(category, (Usage.DISPLAY, FieldType.TEXT))  # fmt: skip
+    }.get(category, (Usage.DISPLAY, FieldType.TEXT))
     if category == "national" and usage is Usage.DISPLAY_1:
         return FieldType.DBCS
     if category in ("numeric-edited", "external-float") and usage is Usage.NATIONAL:

@@ -157,9 +157,10 @@ def compare(
     differences = tuple(
         ObservedDifference(*key, here.get(key), there.get(key))
         for key in keys
-        if key not in ignored and here.get(key) != there.get(key)
+        if key not in ignored
+        and here.get(key) != there.get(key)
         and (machine.complete or key[0] != last or key in there)
-    )  # fmt: skip
+    )
     adoptable, reasons = _adopted(differences, here)
     return ProbeComparison(
         machine.product,

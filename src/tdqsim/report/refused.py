@@ -127,9 +127,7 @@ class RefusedCommands:
             group = RefusedGroup(*key, 1, time_ns, time_ns, time_ns, task, userid)
         else:
             begun = before.begun_ns if before.lasts(time_ns) else time_ns
-            group = replace(
-                before, count=before.count + 1, begun_ns=begun, last_ns=time_ns, task=task, userid=userid
-            )  # fmt: skip
+            group = replace(before, count=before.count + 1, begun_ns=begun, last_ns=time_ns, task=task, userid=userid)
         self._groups[key] = group
         if len(self._groups) > _GROUPS:
             self._groups.popitem(last=False)

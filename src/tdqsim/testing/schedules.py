@@ -292,9 +292,7 @@ def explore(
         candidates_of(faults, max_faults), max_faults, lambda: Explorer(reduce=not every, most=preemptions or 0)
     )
     with RecycledStores() as own:
-        runner = _Runner(
-            scenario, stores or own, allow_abends, longest, may_wait=may_wait, slack=slack, shared=shared
-        )  # fmt: skip
+        runner = _Runner(scenario, stores or own, allow_abends, longest, may_wait=may_wait, slack=slack, shared=shared)
         draw = Draw(seed, depth) if method == "pct" else None
         return _search(runner, search, schedules, draw, minimise=minimise, every=every)
 

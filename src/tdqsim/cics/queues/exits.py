@@ -38,7 +38,7 @@ from tdqsim.cics.model.queue import (
     RemoteTdQueue,
     RequestTarget,
     TdQueue,
-)  # fmt: skip
+)
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.checks import check_state, target_of

@@ -33,7 +33,7 @@ from tdqsim.core.store._opening import (
     make_half,
     open_half,
     remove,
-)  # fmt: skip
+)
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 

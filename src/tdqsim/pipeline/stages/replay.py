@@ -280,9 +280,7 @@ def _replay_cics(made: _Made, outcome: _Outcome) -> None:
         _ask_job(region, file.job, made, cards, outcome)
 
 
-def _make(
-    name: str, spec: ReplaySpec, workshop: Workshop, cards: Mapping[str, Path], turns: Dispatcher
-) -> Region:  # fmt: skip
+def _make(name: str, spec: ReplaySpec, workshop: Workshop, cards: Mapping[str, Path], turns: Dispatcher) -> Region:
     """A region right after its initial start."""
     file, definitions = _definitions(spec.directory, spec.definitions)
     return Region.from_directory(

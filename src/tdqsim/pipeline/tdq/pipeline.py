@@ -126,7 +126,7 @@ def run(
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:
         request = stages.RunRequest(
             directory, folder, _engine(engine), regions, buckets, _cards(dd), records, seed, commands
-        )  # fmt: skip
+        )
         stages.check_report(folder)
         result = stages.run_job(request, say=None if as_json else warn, progress=bar.update)
         report = stages.write_report(folder)

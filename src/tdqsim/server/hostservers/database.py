@@ -230,8 +230,9 @@ class DatabaseServer(Conversation):
         if result.columns is None:
             return _Answer({})
         parts = {
-            _ROW_FORMAT: _format([one.name for one in result.columns], job.page), _ROWS: _rows(result.rows, job.page),
-        }  # fmt: skip
+            _ROW_FORMAT: _format([one.name for one in result.columns], job.page),
+            _ROWS: _rows(result.rows, job.page),
+        }
         return _Answer(parts, _END_OF_DATA, _ALL_ROWS)
 
 

@@ -115,7 +115,7 @@ class SignOn(Conversation):
             _password(sent, 0x110C, SignOnCode.OLD_PASSWORD_NOT_VALID),
             _password(sent, 0x110D, SignOnCode.NEW_PASSWORD_NOT_VALID),
             *(int.from_bytes(sent.get(point, b"")[:4], "big") for point in (0x111C, 0x111D)),
-        )  # fmt: skip
+        )
 
         def change() -> bytes:
             host = self.host

@@ -244,13 +244,14 @@ class Requests:
     def _metadata(self, statement: PreparedSql, *, whole: bool) -> Answer:
         columns = statement.columns or ()
         return {
-            "column_count": len(columns), "job": self._sql().job.qualified_name,
+            "column_count": len(columns),
+            "job": self._sql().job.qualified_name,
             "columns": [_described(one, whole=whole) for one in columns],
             "parameters": [
                 {"type": one.type, "mode": "IN", "precision": one.precision, "scale": one.scale, "name": one.name}
                 for one in statement.parameters
             ],
-        }  # fmt: skip
+        }
 
     @staticmethod
     def _output(statement: PreparedSql) -> list[Answer]:

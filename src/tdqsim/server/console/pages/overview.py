@@ -157,9 +157,7 @@ class _Overview:
 
     def _incident(self, place: str, name: str, incident: Incident) -> Row:
         since = day_and_time(incident.since_ns) if incident.since_ns else "now"
-        kind: Cell = {
-            "text": incident.kind, "href": self.visit.href(place, name, *incident.page), "tone": "bad"
-        }  # fmt: skip
+        kind: Cell = {"text": incident.kind, "href": self.visit.href(place, name, *incident.page), "tone": "bad"}
         return {"id": f"{place} {name} {incident.kind} {incident.key}", "cells": [name, kind, since, incident.what]}
 
     def _moves(self, moving: _Moving) -> Row:

@@ -36,9 +36,10 @@ _WAY: Final = (
     column("units", "Units of work", mono=True), column("how", "How it ended"),
 )  # fmt: skip
 _COMMANDS: Final = (
-    column("task", "Task"), column("number", "Number", num=True),
+    column("task", "Task"),
+    column("number", "Number", num=True),
     column("command", "Command, record and answer", mono=True, wide=True),
-)  # fmt: skip
+)
 
 
 def add(console: Console) -> None:
