@@ -18,10 +18,16 @@ PACKAGE: Final = Path(tdqsim.__file__).parent
 
 def stubs() -> dict[Path, str]:
     """The text of each stub by its file."""
-    return {
+    made = {
         PACKAGE / "definitions" / "attributes.pyi": attributes_source(),
         PACKAGE / "facts" / "inquiries.pyi": inquiries_source(),
     }
+    answers = PACKAGE / "server" / "answers"
+    if answers.is_dir():  # the core lives without its extensions
+        from tests.generators.answers import answers_source  # it imports the server
+
+        made[answers / "tables.pyi"] = answers_source()
+    return made
 
 
 def write_stubs() -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         SeedResult,
         Snapshot,
     )
-    from tdqsim.server.answers.tdqueue import TdqueueState
+    from tdqsim.server.answers.tables import TdqueueState
     from tdqsim.server.answers.work import (
         CeciAnswer,
         CemtAnswer,

@@ -14,15 +14,13 @@ if TYPE_CHECKING:
         ClearResult,
         CommandMessages,
         CreatedDataQueues,
-        DataQueueDescription,
-        DataQueueInfo,
         DataQueuePage,
-        DdmDataQueueDescription,
         EntryPage,
         IbmiSystemState,
         ReceivedEntry,
         ReceiveResult,
     )
+    from tdqsim.server.answers.tables import DataQueueDescription, DataQueueInfo, DdmDataQueueDescription
     from tdqsim.server.answers.work import NoticeState, RefusedState
 
 _PAGE: Final = 1000

@@ -7,6 +7,8 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from tdqsim.server.answers.tables import DataQueueInfo
+
 
 class SystemSummary(TypedDict):
     """An IBM i system."""
@@ -32,82 +34,11 @@ class IbmiSystemState(SystemSummary):
     active_jobs: Annotated[list[ActiveJob], Field(description="the first 1000")]
 
 
-class DataQueueInfo(TypedDict):
-    """A row of DATA_QUEUE_INFO."""
-
-    data_queue_library: str
-    data_queue_name: str
-    data_queue_type: str
-    maximum_message_length: int | None
-    sequence: str | None
-    key_length: int | None
-    include_sender_id: str | None
-    current_messages: int | None
-    maximum_messages: int | None
-    specified_maximum_messages: int | None
-    initial_message_allocation: int | None
-    current_message_allocation: int | None
-    force: str | None
-    automatic_reclaim: str | None
-    last_reclaim_timestamp: str | None
-    enforce_data_queue_locks: str | None
-    text_description: str | None
-    remote_data_queue_library: str | None
-    remote_data_queue: str | None
-    remote_location: str | None
-    relational_database_name: str | None
-    appc_device_description: str | None
-    local_location: str | None
-    mode: str | None
-    remote_network_id: str | None
-
-
 class DataQueuePage(TypedDict):
     """Rows of DATA_QUEUE_INFO by library and name."""
 
     queues: list[DataQueueInfo]
     next: Annotated[str | None, Field(description="the value of after for the next page; null on the last page")]
-
-
-class DataQueueDescription(TypedDict):
-    """Format RDQD0100 of QMHQRDQD; bytes in hexadecimal."""
-
-    bytes_returned: int
-    bytes_available: int
-    message_length: int
-    key_length: int
-    sequence: str
-    include_sender_id: str
-    force_indicator: str
-    text_description: str
-    type_of_data_queue: str
-    automatic_reclaim: str
-    enforce_data_queue_locks: str
-    number_of_messages: int
-    number_of_entries_currently_allocated: int
-    data_queue_name_used: str
-    data_queue_library_used: str
-    maximum_number_of_entries_allowed: int
-    initial_number_of_entries: int
-    maximum_number_of_entries_specified: int
-    last_reclaim_date_and_time: str
-
-
-class DdmDataQueueDescription(TypedDict):
-    """Format RDQD0200 of QMHQRDQD."""
-
-    bytes_returned: int
-    bytes_available: int
-    appc_device_description: str
-    mode: str
-    remote_location_name: str
-    local_location_name: str
-    remote_network_identifier: str
-    remote_data_queue_name: str
-    remote_data_queue_library_name: str
-    data_queue_name_used: str
-    data_queue_library_used: str
-    relational_database_name: str
 
 
 class ReceivedEntry(TypedDict):

@@ -7,6 +7,8 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from tdqsim.server.answers.tables import OtherStatistics
+
 
 class DefinitionChange(TypedDict):
     """What the installation of a definition changes."""
@@ -135,64 +137,6 @@ class TotalStatistics(TypedDict):
     buffers: int
     strings: int
     io_errors: int
-
-
-class OtherStatistics(TypedDict):
-    """The statistics of another type: one record with some of these values.
-
-    ``record`` is the beginning of the vendor's field names: XMG all transactions, XMR one transaction, XMC one
-    transaction class, TSG temporary storage, LDR one program, A17 one file, DSG the dispatcher, STG the statistics.
-    """
-
-    record: str
-    name: NotRequired[str]
-    accepted: NotRequired[int]
-    active: NotRequired[int]
-    adds: NotRequired[int]
-    attaches: NotRequired[int]
-    browses: NotRequired[int]
-    created: NotRequired[int]
-    delayed: NotRequired[int]
-    deletes: NotRequired[int]
-    dsname: NotRequired[str]
-    endofday_writes: NotRequired[int]
-    interval_writes: NotRequired[int]
-    intervals: NotRequired[int]
-    longest: NotRequired[int]
-    maxactive: NotRequired[int]
-    maxtasks: NotRequired[int]
-    peak_active: NotRequired[int]
-    peak_queued: NotRequired[int]
-    peak_queues: NotRequired[int]
-    peak_tasks: NotRequired[int]
-    priority: NotRequired[int]
-    priority_aging: NotRequired[int]
-    program: NotRequired[str]
-    purged: NotRequired[int]
-    purged_waiting: NotRequired[int]
-    purgethresh: NotRequired[int]
-    queued: NotRequired[int]
-    queues: NotRequired[int]
-    reads: NotRequired[int]
-    reads_auxiliary: NotRequired[int]
-    reads_main: NotRequired[int]
-    remotename: NotRequired[str]
-    remotesystem: NotRequired[str]
-    requested_writes: NotRequired[int]
-    reset_writes: NotRequired[int]
-    rewrites: NotRequired[int]
-    tasks: NotRequired[int]
-    times_at_maxactive: NotRequired[int]
-    times_at_maxtasks: NotRequired[int]
-    times_at_purgethresh: NotRequired[int]
-    tranclass: NotRequired[str]
-    transactions: NotRequired[int]
-    unsolicited_writes: NotRequired[int]
-    update_reads: NotRequired[int]
-    uses: NotRequired[int]
-    writes: NotRequired[int]
-    writes_auxiliary: NotRequired[int]
-    writes_main: NotRequired[int]
 
 
 class RegionStatistics(TypedDict):

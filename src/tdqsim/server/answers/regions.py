@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tdqsim.server.answers.tdqueue import TdqueueState
+from tdqsim.server.answers.tables import TdqueueState
 
 
 class BytesValue(TypedDict):

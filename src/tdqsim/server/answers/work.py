@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from tdqsim.server.answers.regions import BytesValue
-from tdqsim.server.answers.tdqueue import CvdaValue
+from tdqsim.server.answers.tables import CvdaValue
 
 OptionValue = TypeAliasType("OptionValue", str | bool | int | float | CvdaValue | BytesValue | None)
 """The value of an option or of a host variable."""

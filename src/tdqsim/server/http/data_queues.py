@@ -15,13 +15,12 @@ from tdqsim.server.answers.ibmi import (
     BrowsedEntry,
     ClearResult,
     CommandMessages,
-    DataQueueDescription,
-    DdmDataQueueDescription,
     EntryPage,
     ReceivedEntry,
     ReceiveResult,
     SendResult,
 )
+from tdqsim.server.answers.tables import DataQueueDescription, DdmDataQueueDescription
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attended
 from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job, plain
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes

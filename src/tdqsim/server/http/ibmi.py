@@ -18,11 +18,11 @@ from tdqsim.server.answers.ibmi import (
     ActiveJob,
     CommandMessages,
     CreatedDataQueues,
-    DataQueueInfo,
     DataQueuePage,
     IbmiSystemState,
     SystemSummary,
 )
+from tdqsim.server.answers.tables import DataQueueInfo
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain

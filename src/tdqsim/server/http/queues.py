@@ -16,7 +16,7 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.hosting import did_you_mean
 from tdqsim.server.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary
-from tdqsim.server.answers.tdqueue import TdqueueOptions, TdqueueState
+from tdqsim.server.answers.tables import TdqueueOptions, TdqueueState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out

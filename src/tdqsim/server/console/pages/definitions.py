@@ -9,17 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim.cics import Region
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server.console.controls import Block, Button, Control, TextFile
-from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.frame import REFUSED, Console, Visit
 from tdqsim.server.console.pages.incidents import day_and_time
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.operations import operation
@@ -62,12 +59,7 @@ async def add_changed_files(visit: Visit, watched_changes: Sequence[WatchedChang
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/definitions")
-    async def definitions(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Definitions", region=name, here="definitions") as visit:
-            await _Definitions(visit, console.host.region(name)).build()
+    region_page(console, "definitions", "Definitions", lambda visit, view: _Definitions(visit, view.region).build())
 
 
 @dataclass(slots=True, repr=False)

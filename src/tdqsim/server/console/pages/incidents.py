@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim.report import RefusedGroup
 from tdqsim.server.console.controls import Block
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.region_state import depth
 from tdqsim.server.console.table import Cell, DataTable, Row, column
@@ -76,12 +73,7 @@ def refused_row(group: RefusedGroup, now_ns: int, resource: Cell, task: Cell) ->
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/incidents")
-    async def incidents(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Incidents", region=name, here="incidents") as visit:
-            await _Incidents(visit, console.live.view(name)).build()
+    region_page(console, "incidents", "Incidents", lambda visit, view: _Incidents(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)

@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import DataTable, Row, column
 
@@ -28,12 +25,7 @@ _SHOWN: Final = 200
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/log")
-    async def log(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Log", region=name, here="log") as visit:
-            await _Log(visit, console.live.view(name)).build()
+    region_page(console, "log", "Log", lambda visit, view: _Log(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,6 +64,23 @@ def region_name(console: Console, name: str) -> str:
     if name.upper() not in console.host.regions:
         raise HTTPException(404, f"no region {name} is served")
     return name.upper()
+
+
+def region_page(console: Console, here: str, title: str, build: Callable[[Visit, RegionView], Awaitable[None]]) -> None:
+    """Register the page of a region at ``/regions/{region}/HERE``.
+
+    Args:
+        console: the console.
+        here: the last part of the path, and the page's name in the bar.
+        title: its title.
+        build: adds its contents.
+    """
+
+    @ui.page(f"/regions/{{region}}/{here}")
+    async def page(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, title, region=name, here=here) as visit:
+            await build(visit, console.live.view(name))
 
 
 def add(console: Console) -> None:

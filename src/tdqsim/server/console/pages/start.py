@@ -6,16 +6,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim import state
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.hosting import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.frame import REFUSED, Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 from tdqsim.state import ReqidInfo
@@ -41,13 +38,7 @@ _TRANSACTIONS: Final = (
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/start")
-    async def start(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Start", region=name, here="start") as visit:
-            view = console.live.view(name)
-            await _Start(visit, view, view.region).build()
+    region_page(console, "start", "Start", lambda visit, view: _Start(visit, view, view.region).build())
 
 
 @dataclass(slots=True, repr=False)

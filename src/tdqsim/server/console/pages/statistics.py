@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim.cics import Region
 from tdqsim.facts import table
 from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.pager import Pager
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
 _PAGE: Final = 50
@@ -40,12 +37,7 @@ _FIELDS: Final = (column("name", "Field"), column("value", "Value", num=True))
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/statistics")
-    async def statistics(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Statistics", region=name, here="statistics") as visit:
-            await _Statistics(visit, console.live.view(name).region).build()
+    region_page(console, "statistics", "Statistics", lambda visit, view: _Statistics(visit, view.region).build())
 
 
 @dataclass(slots=True, repr=False)

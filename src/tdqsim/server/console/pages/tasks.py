@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim import state
 from tdqsim.facts import Cvda
 from tdqsim.report import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.flow_view import DiagramView
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 from tdqsim.state import Deadlock, TaskState, Wait
@@ -44,12 +41,7 @@ def moment(time_ns: int) -> str:
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/tasks")
-    async def tasks(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Tasks", region=name, here="tasks") as visit:
-            await _Tasks(visit, console.live.view(name)).build()
+    region_page(console, "tasks", "Tasks", lambda visit, view: _Tasks(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)

@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from fastapi import Request
-from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
 from tdqsim.server.console.charts import Bars
 from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
@@ -35,12 +33,7 @@ _ROWS: Final = {"25": "25", "50": "50", "100": "100"}
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/timeline")
-    async def timeline(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Time line", region=name, here="timeline") as visit:
-            await _TimeLine(visit, console.live.view(name)).build()
+    region_page(console, "timeline", "Time line", lambda visit, view: _TimeLine(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)

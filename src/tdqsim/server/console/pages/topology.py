@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.report import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.flow_view import DiagramView
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.region_state import is_supplied, stands_for
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.state import QueueState
@@ -41,12 +38,7 @@ class _Way:
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/topology")
-    async def topology(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Topology", region=name, here="topology") as visit:
-            await _Topology(visit, console.live.view(name)).build()
+    region_page(console, "topology", "Topology", lambda visit, view: _Topology(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from fastapi import Request
-from nicegui import ui
-
 from tdqsim.facts import Cvda
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.frame import Console, Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.region_state import uncommitted
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
@@ -36,12 +33,7 @@ _ENDS: Final = {"COMMIT": "Commit", "BACKOUT": "Back out", "FORCE": "Apply ACTIO
 
 def add(console: Console) -> None:
     """Register the page."""
-
-    @ui.page("/regions/{region}/units")
-    async def units(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, "Units of work", region=name, here="units") as visit:
-            await _Units(visit, console.live.view(name)).build()
+    region_page(console, "units", "Units of work", lambda visit, view: _Units(visit, view).build())
 
 
 @dataclass(slots=True, repr=False)
