@@ -294,6 +294,26 @@ def test_an_event_without_a_position_does_not_move_it():
     assert [path for _, path in server.asked][1] == "/api/v1/regions/R/history?position=4&follow=True"
 
 
+def test_events_and_alerts_arrive_one_by_one():
+    with scripted(": listening\n\n" + event(3), event(4)) as (server, client):
+        assert next(client.events("R", "PAYQ"))["position"] == 3
+        assert next(client.alerts())["position"] == 4
+    paths = ["/api/v1/events?region=R&queue=PAYQ", "/api/v1/alerts"]
+    assert [path for _, path in server.asked] == paths
+
+
+def test_the_clock_and_the_faults_of_a_server(server):
+    with Client(server.url, server.token, timeout=300) as client:
+        assert client.freeze()["frozen"] is True
+        assert client.clock()["frozen"] is True
+        assert client.freeze(frozen=False)["frozen"] is False
+        region = client.region("TDQREGN")
+        region.faults('[{"kind": "condition", "condition": "IOERR", "command": "READQ TD", "queue": "PAYQ"}]')
+        assert [each["condition"] for each in region.fault_state()["faults"]] == ["IOERR"]
+        region.remove_faults()
+        assert region.fault_state()["faults"] == []
+
+
 def test_a_user_signs_on_for_a_token():
     with scripted({"token": "hers"}) as (server, _client):
         Client.sign_on(server.url, "ANNA", "apple pie", timeout=300).close()
