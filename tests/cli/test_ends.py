@@ -69,7 +69,10 @@ def test_a_traceback_is_there_for_who_asks(capsys: pytest.CaptureFixture[str], m
     ("arguments", "text"),
     [
         (["nonsense"], "No such command"),
-        (["ceda", "INSTALL"], "No such command 'ceda': definitions: in region.yaml are installed at the start"),
+        (
+            ["ceda", "INSTALL"],
+            "No such command 'ceda': tdq csd takes DEFINE, ALTER and INSTALL for the CSD in the store",
+        ),
         (["set", "PAYQ", "TRIGERLEVEL=9", "-s", "st"], "TRIGGERLEVEL; did you mean TRIGGERLEVEL?"),
         (["check"], "name a definition file"),
         (["check", "x.yaml", "--schema", "region"], "--schema checks nothing: give no path with it"),

@@ -300,8 +300,8 @@ def test_the_region_executes_text_as_a_task_of_its_own(reg):
     [
         ("FROBNICATE TD", "FROBNICATE is not a command"),
         ("GETMAIN SET(P) FLENGTH(9)", "GETMAIN is not a command; CICS has it, and here only COBOL programs may"),
-        ("INQUIRE TRANDUMPCODE('PAY1')", "has these options: INQUIRE TRANDUMPCODE is not simulated; there are INQUIRE"),
-        ("SET TRANDUMPCODE('PAY1')", "has these options: SET TRANDUMPCODE is not simulated; there are SET"),
+        ("INQUIRE SYSDUMPCODE('PAY1')", "has these options: INQUIRE SYSDUMPCODE is not simulated; there are INQUIRE"),
+        ("SET SYSDUMPCODE('PAY1')", "has these options: SET SYSDUMPCODE is not simulated; there are SET"),
         ("READQ TD QUEUE('PAYQ')", "either INTO or SET"),
         ("READQ TD QUEUE('PAYQ') INTO(A) SET(B)", "either INTO or SET"),
         ("READQ TD INTO(A)", "needs QUEUE"),
