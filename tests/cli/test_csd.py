@@ -11,6 +11,7 @@ def test_a_csd_is_made_before_the_first_start_which_installs_its_lists(tdq, tmp_
     assert tdq("csd", ".", "deck.csd", "--store", "s", "--user", "ALICE").code == 0
     (tmp_path / "install.csd").write_text("INSTALL GROUP(PAY)\n")
     assert tdq("csd", ".", "install.csd", "--store", "s").code == 1  # nothing runs yet
+    assert "no region was started in it yet" in tdq("inquire", ".", "PAYQ", "--store", "s").err
     assert tdq("run", ".", "--store", "s").code == 0
     shown = tdq("inquire", ".", "PAYQ", "--store", "s").out
     assert {"CHANGEUSRID   ALICE", "INSTALLAGENT  GRPLIST", "CHANGEAGENT   CSDBATCH"} <= set(shown.splitlines())

@@ -337,7 +337,7 @@ RESP2 = """
     INQUIRE-TRANCLASS: not found TCIDERR 1; browse sequence ILLOGIC 1; no more END 2
     SET-TRANCLASS: not found TCIDERR 1; bad maxactive INVREQ 2; bad purgethresh INVREQ 3
     CSD: cannot be changed CSDERR 2; full CSDERR 3; group already in list DUPRES 1; group is a list DUPRES 2; list is a group DUPRES 3; already defined
-        DUPRES 1; bad type INVREQ 1; bad group INVREQ 2; bad list INVREQ 3; bad before INVREQ 5; bad after INVREQ 6;
+        DUPRES 1; bad type INVREQ 1; bad group INVREQ 2; bad list INVREQ 3; bad name INVREQ 4; bad before INVREQ 5; bad after INVREQ 6;
         locked LOCKED 1; protected LOCKED 2; no resource NOTFND 1; no group NOTFND 2; no list NOTFND 3; not in list NOTFND 4; install
         failed INVREQ 500; partly installed INCOMPLETE 1
     INQUIRE-TRANDUMPCODE: not found NOTFND 1; browse sequence ILLOGIC 1; no more END 2

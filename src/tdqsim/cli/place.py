@@ -438,8 +438,11 @@ def say_unknown(names: Iterable[str]) -> None:
 
 
 def _say_how_old(place: Place, region: Region) -> None:
+    from tdqsim.cics.region_core import IDENTITY
     from tdqsim.core.store.keeper import holder
 
+    if place.store is not None and region.store.durable.get_meta(IDENTITY) is None and not region.tdqueues:
+        warn(f"{place.store}: no region was started in it yet, so nothing is installed; tdq run starts one")
     if place.store is None or region.recovery.start_type != "EMERGENCY":
         return
     now = region.clock.time_ns()

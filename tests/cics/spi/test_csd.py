@@ -90,6 +90,7 @@ REFUSED = {
     "CSD-GROUP-NAME": Refused(paid, lambda csd: csd.define("TDQUEUE", "PAYR", group="pay", type="INTRA")),
     "CSD-LIST-NAME": Refused(paid, lambda csd: csd.add(group="PAY", grplist="NINELONGS")),
     "CSD-TYPE": Refused(paid, lambda csd: csd.define("TDQUEU", "PAYR", group="PAY", type="INTRA")),
+    "CSD-NAME": Refused(paid, lambda csd: csd.define("MAPSET", "MAP*", group="PAY")),
     "CSD-LOCKED": Refused(lambda csd: (paid(csd), csd.by("ANN").lock("PAY")), lambda csd: csd.delete(group="PAY")),
     "CSD-PROTECTED": Refused(paid, lambda csd: csd.alter("TDQUEUE", "CSSL", group="DFHDCTG", databuffers=2)),
     "CSD-DEFINE-DUPRES": Refused(paid, paid),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tdqsim import Region
 from tdqsim.cics.text.csdup import Dfhcsdup
@@ -116,3 +118,20 @@ def test_after_an_error_only_list_is_executed():
         assert "     TDQUEUE(PAYQ)" in lines
         assert "OTHER" not in region.csd.lists()
         assert lines[-2] == "DFH5108 I COMMANDS NOT EXECUTED AFTER ERROR(S): 1"
+
+
+WORDS = """
+    DEFINE ALTER DELETE COPY ADD REMOVE LIST APPEND INSTALL EXTRACT SCAN RENAME USERDEFINE MERGE REPLACE ALL OBJECTS FOO TDQUEUE(PAYQ)
+    TDQ(*) TRANSACTION(A/B) MAPSET(MAPS) GROUP(PAY) GROUP(P*) GROUP(DFHDCTG) TO(PAY2) LIST(DAYLIST) TYPE(INTRA) TYPE() TRIGGERLEVEL(9)
+    AS(PAYR) HANDLER(a:b) DESCRIPTION('it''s') ( ) (Y X(
+"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=12), st.sampled_from([" ", "\n "]))
+def test_any_text_ends_with_a_return_code(words, between):
+    with Region(supplied_queues=False) as region:
+        run(region, DECK)
+        code, _ = run(region, between.join(words))
+        assert code in (0, 4, 8, 12)
+        assert all(each.title for each in region.csd.definitions())  # each record can be read

@@ -235,6 +235,7 @@ class Csd:
             DefinitionError: an attribute is wrong; all are listed.
         """
         kind, key = self._change("DEFINE", kind, name, group)
+        self._new_name("DEFINE", name)
         if self._meta(key) is not None:
             raise self._refused("already defined", f"group {group} has a {kind}({name}) already", "DEFINE", group)
         self._not_a_list(group, "DEFINE")
@@ -317,6 +318,7 @@ class Csd:
         """
         to = to or group
         self._may_change("COPY", to)
+        self._new_name("COPY", as_)
         self._name("COPY", "group", group)
         if kind:
             sources: Iterable[defs.Resource] = (self._present("COPY", self._kind("COPY", kind), name, group),)
@@ -346,6 +348,7 @@ class Csd:
         """
         kind, key = self._change("RENAME", kind, name, group)
         source = self._present("RENAME", kind, name, group)
+        self._new_name("RENAME", as_)
         self._may_change("RENAME", to or group)
         self._not_a_list(to or group, "RENAME")
         new = _key(to or group, kind, as_ or name)
@@ -570,6 +573,11 @@ class Csd:
         if not is_group_name(name):
             allowed = "must be 1 to 8 characters (A-Z 0-9 @ # $, upper case only)"
             raise self._refused(f"bad {what}", f"{what} {name!r:.40} {allowed}", verb, "")
+
+    def _new_name(self, verb: str, name: str) -> None:
+        """Refuse the name of a resource that would be a generic one; the definition's class checks the rest."""
+        if "*" in name or "+" in name:
+            raise self._refused("bad name", f"{name!r:.40} is a generic name, which no resource has", verb, "")
 
     def _kind(self, verb: str, kind: str) -> str:
         from tdqsim.core.spelling import did_you_mean  # needed for an error only
