@@ -172,7 +172,7 @@ TRIGGERED = (
         ("", TRIGGERED, "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'PAYQ': there is no TERMINAL of this name: the trigger's task waits for it. ATIFACILITY is TERMINAL, the default; FILE needs no terminal"),
         ("", TRIGGERED.replace("transid", "atifacility: SYSTEM, facilityid: CON1, transid"), "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'CON1': there is no CONNECTION"),
         ("", "group: G\ntdqueue:\n- {name: FARQ, remotesystem: FAR, remotename: Q}\n", "pay.yaml:3", "TDQUEUE(FARQ) remotesystem = 'FAR': there is no CONNECTION of this name: requests would get SYSIDERR"),
-        ("cobol: {sources: [.]}", TRIGGERED, "pay.yaml:5", "TRANSACTION(PAYP) program = 'PAYPROG': it has no handler: and its program has no source in cobol: sources"),
+        ("cobol: {sources: [.]}", TRIGGERED, "pay.yaml:5", "TRANSACTION(PAYP) program = 'PAYPROG': the transaction has no handler, and the program has no source below `cobol: sources:`"),
         ("handlers: [plain]", TRIGGERED, "region.yaml:2", "handlers = 'plain': module plain has no function register(region), and so registers no handler; did you mean registr?"),
         ("", TRIGGERED.replace("program: PAYPROG", "handler: 'plain:pay'"), "pay.yaml:5", "TRANSACTION(PAYP) handler = 'plain:pay': module plain has no function pay; did you mean payp?"),
         ("handlers: [xml.nomod]", GOOD, "region.yaml:2", "handlers = 'xml.nomod': there is no module"),
@@ -513,3 +513,18 @@ def test_a_record_of_a_layout_is_folded_to_80_columns_without_a_terminal(tdq: Td
     assert max(map(len, shown.out.splitlines())) <= 80
     assert shown.out.replace("\n", "").replace(" ", "").endswith("C1" * 16 + "...10more")
     assert '"AAAAAAAAAAAAAAAAAAAAAAAAAA"' in shown.out
+
+
+def test_a_record_that_does_not_fit_its_layout_names_the_option_for_the_format(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.cpy").write_text("       01  PAYMENT.\n           05  PAY-ID  PIC 9(6).\n")
+    (tmp_path / "pay.vb").write_bytes(b"\x00\x0e\x00\x00\x00\x0a\x00\x00" + "000007".encode("cp037"))
+    hint = "give its format by --dcb; tdq dataset pay.vb finds it out"
+    assert hint in tdq("dataset", "layout", "pay.cpy", "--data", "pay.vb").err
+    assert hint not in tdq("dataset", "layout", "pay.cpy", "--data", "pay.vb", "--dcb", "RECFM=VB").err
+
+
+def test_an_import_names_the_file_of_what_it_drops(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.csd").write_text("DEFINE TDQUEUE(PAYQ) GROUP(PAY) TYPE(INTRA) ATIFACILTY(FILE)\n")
+    ended = tdq("import", "csd", "pay.csd", "-o", "pay.yaml")
+    said = "tdq: pay.csd: line 1: TDQUEUE(PAYQ) ATIFACILTY: skipped: is not an attribute of TDQUEUE; did you mean ATIFACILITY?"
+    assert (ended.code, ended.err.splitlines()[0]) == (1, said)

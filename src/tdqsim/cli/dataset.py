@@ -79,20 +79,28 @@ def layout(
     )
     emit(f"length {record_layout.length}")
     if sample is not None:
-        _emit_record(record_layout, sample)
+        corrupt = _emit_record(record_layout, sample)
+        if corrupt and data is not None and not dcb:
+            warn(f"if {data} has record descriptor words, give its format by --dcb; tdq dataset {data} finds it out")
         _check_length(record_layout, sample)
 
 
-def _emit_record(layout: Layout, record: bytes) -> None:
-    """Print a line for each elementary field, and a warning for each field whose bytes are not a valid value."""
+def _emit_record(layout: Layout, record: bytes) -> bool:
+    """Print a line for each elementary field, and a warning for each field whose bytes are not a valid value.
+
+    Returns:
+        Whether there is such a field.
+    """
     fields = layout.found_in(record)
     rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in fields)
     emit_table(
         ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False,
         fit=True,
     )  # fmt: skip
-    for item in layout.decode_with_corrupt(record)[1]:
+    corrupt = layout.decode_with_corrupt(record)[1]
+    for item in corrupt:
         warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+    return bool(corrupt)
 
 
 def _some(digits: str) -> str:

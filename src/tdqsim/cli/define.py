@@ -202,7 +202,7 @@ def _emit_schema(kind: str, paths: list[Path] | None) -> None:
 def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
     imported = definitions.parse_csd_listing(source_text(source, encoding), file=str(source))
-    _write_imported(imported, output, lenient=lenient)
+    _write_imported(imported, source, output, lenient=lenient)
 
 
 @imports.command("dct")
@@ -215,13 +215,15 @@ def import_dct(
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
     imported = definitions.parse_dct(source_text(source, encoding), file=str(source), group=group)
-    _write_imported(imported, output, lenient=lenient)
+    _write_imported(imported, source, output, lenient=lenient)
 
 
 @imports.command("cl")
 def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read the CRTDTAQ commands in CL source."""
-    _write_imported(definitions.parse_cl(source_text(source, encoding), file=str(source)), output, lenient=lenient)
+    _write_imported(
+        definitions.parse_cl(source_text(source, encoding), file=str(source)), source, output, lenient=lenient
+    )
 
 
 def source_text(path: Path, encoding: str) -> str:
@@ -253,10 +255,10 @@ def _in_lines(text: str) -> str:
     return text
 
 
-def _write_imported(imported: Imported, output: Path | None, *, lenient: bool) -> None:
+def _write_imported(imported: Imported, source: Path, output: Path | None, *, lenient: bool) -> None:
     _write(definitions.dump_definitions(imported.definitions), output)
     for report in imported.reports:
-        warn(str(report))
+        warn(f"{'standard input' if str(source) == '-' else source}: {report}")
     count = len(imported.definitions.entries)
     if output is not None:
         emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(imported.reports), 'remark')}")

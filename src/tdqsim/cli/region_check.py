@@ -279,9 +279,10 @@ def _no_program(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
             continue
         if transaction.remotesystem in ("", file.sysid) and transaction.program.upper() not in sources:
             message = (
-                "it has no handler: and its program has no source in cobol: sources: no task of it can be attached"
+                "the transaction has no handler, and the program has no source below `cobol: sources:`; unless a "
+                "handler is registered, no task of it can be attached (DFHAC2016)"
             )
-            yield _at(entry, "program", transaction.program, f"{message} (DFHAC2016) unless a handler is registered")
+            yield _at(entry, "program", transaction.program, message)
 
 
 def indirect_rings(definitions: Definitions) -> Iterator[Problem]:

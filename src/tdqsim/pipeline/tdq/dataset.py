@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 _SHOWN = 6
+_COPYBOOKS = (".cpy", ".cob", ".cbl", ".copy")
 
 
 @app.command("look")
@@ -44,6 +45,8 @@ def look(
         return
     for each in result:
         _emit_probe(each, copybook)
+        if Path(each.path).suffix.lower() in _COPYBOOKS:
+            emit(f"if it is a copybook, tdq dataset layout {each.path} shows its fields")
 
 
 def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
