@@ -43,7 +43,7 @@ BELOW = {
     "client": CORE | {"cli", "server"},
     "tracing": CORE,
 }
-"""Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""
+"""Each room and the rooms it may use. A room may always use ``errors``, ``lazy`` and the version."""
 
 _ABOVE_THE_API = {"cics.spi", "cics.text", "cics.look", "cics.ship", "cics.commands", "cics.region"}
 _COMMANDS = {"cics.ts", "cics.files", "cics.programs", "cics.terminal"}
@@ -134,7 +134,7 @@ def not_below(path: Path) -> set[str]:
     """Rooms that a module uses and that are not below its own."""
     room = room_of(path)
     if room not in BELOW:
-        return set()  # errors, late and the catalogue
+        return set()  # errors, lazy and the catalogue
     used = {name.split(".")[1] for name in imports_of(path) if name.startswith(f"{PACKAGE}.")}
     return used - (BELOW[room] | {room, "errors", "lazy", "__version__"})
 
@@ -360,3 +360,22 @@ def test_no_command_is_declared_twice_on_the_facade() -> None:
     facade = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Task")
     names = Counter(target.id for node in facade.body if isinstance(node, ast.Assign) for target in node.targets)  # type: ignore[attr-defined]
     assert {name: count for name, count in names.items() if count > 1} == {}
+
+
+def named_in_tables(page: str, heading: str) -> list[str]:
+    """The names in the first column of the first table after a heading."""
+    rows = page.partition(heading)[2].lstrip("\n").split("| --- | --- |\n")[1].split("\n\n")[0].splitlines()
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+
+
+def test_the_maps_of_the_parts_agree_with_the_tree() -> None:
+    """CONTRIBUTING, the architecture chapter and the folders name the same parts, and the rules know each room."""
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"guide"}
+    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
+    chapter = (SOURCE / "guide" / "architecture.md").read_text("utf-8")
+    contributing = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
+    assert sorted(named_in_tables(contributing, "## Where things are")) == sorted(folders | modules)
+    assert sorted(named_in_tables(chapter, "## The parts")) == sorted(folders | modules)
+    assert sorted(BELOW) == sorted((folders | modules) - {"errors", "lazy"})
+    parts = {path.parent.name for path in (SOURCE / "cics").glob("*/__init__.py")}
+    assert sorted(named_in_tables(chapter, "Inside `cics`:")) == sorted(parts)
