@@ -161,7 +161,7 @@ def test_where_there_are_no_unix_sockets_a_port_of_loopback_is_found(places):
         return done.returncode, done.stdout
 
     with serving(places, "pay", code=NO_UNIX_SOCKETS):
-        assert without("seed", "CSMT", "one", "--store", store)[0] == 0
+        assert without("write", "CSMT", "one", "--seed", "--store", store)[0] == 0
         assert tdq("peek", "CSMT", "--store", store).stdout == without("peek", "CSMT", "--store", store)[1]
         (file,) = [each for each in announced() if each["place"] == str(store.resolve())]
         assert file["url"].startswith("http://127.0.0.1:")

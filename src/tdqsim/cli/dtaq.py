@@ -160,7 +160,7 @@ def create(
     """Create the data queues of definition files, all or none; creates the store if it does not exist."""
     loaded = definitions.load_definitions(*files)
     with at.job(create=True) as job:
-        for name in job.install(loaded, create_libraries=libraries):
+        for name in job.create_queues(loaded, create_libraries=libraries):
             emit(f"{name} created")
 
 
@@ -169,7 +169,7 @@ def create(
 def delete(at: _At, queue: QueueArgument) -> None:
     """Delete a data queue with its entries (DLTDTAQ)."""
     with at.job() as job:
-        emit(job.dltdtaq(queue)[-1])
+        emit(job.dltdtaq(*_split(queue))[-1])
 
 
 _LISTED: Final = (
@@ -187,7 +187,7 @@ def list_queues(
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
     with at.job(looking=True) as job:
-        rows = job.data_queue_info(library)
+        rows = [{**row} for row in job.data_queue_info(library)]
     if as_json:
         emit_json(rows)
         return
@@ -288,7 +288,8 @@ def peek(
     """Show entries in the queue's order, removing none: the rows of DATA_QUEUE_ENTRIES."""
     name, library = _split(queue)
     with at.job(ccsid, looking=True) as job:
-        rows = list(job.entries(name, library, _key(job, key, as_hex=as_hex), cast("KeyOrder", order.upper()), limit))
+        wanted = _key(job, key, as_hex=as_hex)
+        rows = list(job.data_queue_entries(name, library, wanted, cast("KeyOrder", order.upper()), limit=limit))
         if as_json:
             emit_json([_row(job, row) for row in rows])
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tdqsim.cli.errors import InputError
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
+from tdqsim.ibmi import Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
 from tdqsim.ibmi.systemfile import load_system_file
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ class LocalJob:
     def __init__(self, job: Job) -> None:
         self._job = job
         self.page = job.page
+        self.qsnddtaq, self.qrcvdtaq, self.qclrdtaq = job.qsnddtaq, job.qrcvdtaq, job.qclrdtaq
 
-    def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
+    def create_queues(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
         """Create the data queues of definitions, all or none; return their names."""
         try:
             made = self._job.system.install(definitions, create_libraries=create_libraries)
@@ -41,9 +42,9 @@ class LocalJob:
             raise DefinitionError([_placed(problem, definitions) for problem in error.problems]) from None
         return [queue.qualified for queue in made]
 
-    def dltdtaq(self, queue: str) -> list[str]:
+    def dltdtaq(self, name: str, library: str) -> list[str]:
         """Delete a data queue; return the last message."""
-        self._job.dltdtaq(queue)
+        self._job.dltdtaq(name, library)
         return [str(self._job.joblog[-1])]
 
     def data_queue_info(self, library: str) -> list[dict[str, Any]]:
@@ -56,20 +57,8 @@ class LocalJob:
             return self._job.qmhqrdqd(name, library, "RDQD0200")._asdict()
         return self._job.qmhqrdqd(name, library)._asdict()
 
-    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
-        """Send an entry."""
-        self._job.qsnddtaq(name, library, data, key)
-
-    def qrcvdtaq(self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None) -> DataQueueEntry | None:
-        """Receive an entry."""
-        return self._job.qrcvdtaq(name, library, wait, order, key)
-
-    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None) -> int:
-        """Clear a queue, or some keys of it."""
-        return self._job.qclrdtaq(name, library, order, key)
-
-    def entries(
-        self, name: str, library: str, key: bytes | None = None, order: str = "EQ", limit: int | None = None
+    def data_queue_entries(
+        self, name: str, library: str, key: bytes | None, order: KeyOrder, *, limit: int | None
     ) -> Iterator[ShownEntry]:
         """Entries in the queue's order."""
         selection = ("ALL", None, None) if key is None else ("KEY", key, order)

@@ -138,35 +138,35 @@ class AnyJob(Protocol):
     def page(self) -> CodePage:
         """The code page of text."""
 
-    def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
+    def create_queues(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
         """Create the data queues of definitions, all or none; their names."""
 
-    def dltdtaq(self, queue: str) -> list[str]:
+    def dltdtaq(self, name: str, library: str, /) -> list[str]:
         """Delete a data queue; the messages."""
 
-    def data_queue_info(self, library: str) -> list[dict[str, Any]]:
+    def data_queue_info(self, library: str, /) -> Iterable[Mapping[str, Any]]:
         """The rows of DATA_QUEUE_INFO."""
 
-    def qmhqrdqd(self, name: str, library: str, form: Any) -> dict[str, Any]:
+    def qmhqrdqd(self, name: str, library: str, form: Any, /) -> Mapping[str, Any]:
         """The fields of a description."""
 
-    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
+    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None, /) -> object:
         """Send an entry."""
 
     def qrcvdtaq(
-        self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None
+        self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None, /
     ) -> DataQueueEntry | ServedEntry | None:
         """Receive an entry."""
 
-    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None) -> int:
+    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None, /) -> int:
         """Clear a queue, or some keys of it; the number of entries that are gone."""
 
-    def entries(
-        self, name: str, library: str, key: bytes | None = None, order: KeyOrder = "EQ", limit: int | None = None
+    def data_queue_entries(
+        self, name: str, library: str, key: bytes | None, order: KeyOrder, /, *, limit: int | None
     ) -> Iterator[ServedEntry]:
         """Entries in the queue's order."""
 
-    def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
+    def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry], /) -> int:
         """Send entries; their number."""
 
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.cli import InputError
-from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
+from tdqsim.client import Client, RemoteError, RemoteSystem
 from tdqsim.client.tdq.remote import client_elsewhere, client_here
 from tdqsim.hosting import codepage
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
-    from tdqsim.ibmi import KeyOrder, SeedEntry
 
 
-class ServedJob:
+class ServedJob(RemoteSystem):
     """Jobs of a system in a server; each method call is a separate job there.
 
     Args:
@@ -30,59 +29,24 @@ class ServedJob:
     """
 
     def __init__(self, client: Client, name: str, user: str, ccsid: int) -> None:
-        self._system = RemoteSystem(client, name, profile=user)
+        super().__init__(client, name, profile=user)
         self.page = codepage(ccsid)
 
-    def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
+    def create_queues(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
         """Create the data queues of definitions, all or none; return their names."""
         from tdqsim.definitions import dump_definitions  # noqa: PLC0415  (only this command needs it)
 
         try:
-            return self._system.install(dump_definitions(definitions), create_libraries=create_libraries)
+            return self.install(dump_definitions(definitions), create_libraries=create_libraries)
         except RemoteError as error:
             if error.message_id or error.status != HTTPStatus.CONFLICT:
                 raise
             text = str(error).replace("create it with crtlib", "--libraries creates those that are not there")
             raise InputError(text) from None
 
-    def dltdtaq(self, queue: str) -> list[str]:
-        """Delete a data queue; return the messages."""
-        library, _, name = queue.rpartition("/")
-        return self._system.dltdtaq(name, library)
-
-    def data_queue_info(self, library: str) -> list[dict[str, Any]]:
-        """The rows of DATA_QUEUE_INFO."""
-        return [{**row} for row in self._system.data_queue_info(library)]
-
-    def qmhqrdqd(self, name: str, library: str, form: Literal["RDQD0100", "RDQD0200"]) -> dict[str, Any]:
-        """The fields of a description."""
-        return {**self._system.qmhqrdqd(name, library, form)}
-
-    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
-        """Send an entry."""
-        self._system.qsnddtaq(name, library, data, key)
-
-    def qrcvdtaq(self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None) -> RemoteEntry | None:
-        """Receive an entry."""
-        return self._system.qrcvdtaq(name, library, wait, order, key)
-
-    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None) -> int:
-        """Clear a queue, or some keys of it."""
-        return self._system.qclrdtaq(name, library, order, key)
-
-    def entries(
-        self, name: str, library: str, key: bytes | None = None, order: KeyOrder = "EQ", limit: int | None = None
-    ) -> Iterator[RemoteEntry]:
-        """Entries in the queue's order."""
-        return self._system.data_queue_entries(name, library, key, order, limit=limit)
-
-    def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
-        """Send entries in requests of a thousand, of which all are sent or none."""
-        return self._system.seed_entries(name, library, entries)
-
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
         """Every entry as an object for a JSON line."""
-        for each in self.entries(name, library):
+        for each in self.data_queue_entries(name, library):
             line: dict[str, Any] = {"data": each.data.hex().upper(), "text": self.page.printable(each.data)}
             if each.key is not None:
                 line["key"] = each.key.hex().upper()
