@@ -34,7 +34,17 @@ from tdqsim.errors import (
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics import Abend, Condition, Region, Sysplex, Task, TranslationError
+    from tdqsim.cics import (
+        Abend,
+        Condition,
+        Region,
+        SecurityOptions,
+        StartOptions,
+        Sysplex,
+        SystemOptions,
+        Task,
+        TranslationError,
+    )
     from tdqsim.core.clock import Clock
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.definitions import (
@@ -67,6 +77,8 @@ __all__ = [
     "Region",
     "RegionClosed",
     "Resp",
+    "SecurityOptions",
+    "StartOptions",
     "StoreDamaged",
     "StoreError",
     "StoreFull",
@@ -76,6 +88,7 @@ __all__ = [
     "Sysplex",
     "System",
     "SystemClosed",
+    "SystemOptions",
     "Task",
     "TdqError",
     "TranslationError",
@@ -94,7 +107,17 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tdqsim.cics": ("Abend", "Condition", "Region", "Sysplex", "Task", "TranslationError"),
+        "tdqsim.cics": (
+            "Abend",
+            "Condition",
+            "Region",
+            "SecurityOptions",
+            "StartOptions",
+            "Sysplex",
+            "SystemOptions",
+            "Task",
+            "TranslationError",
+        ),
         "tdqsim.core.clock": ("Clock",),
         "tdqsim.core.dispatch": ("Dispatcher",),
         "tdqsim.definitions": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tdqsim import Region
+from tdqsim import Region, StartOptions
 from tests import apart
 from tests.examples.conftest import CARD_POSTING, ROOT
 
@@ -25,7 +25,9 @@ def test_it_lists_every_queue_of_a_region_directory() -> None:
 
 def test_it_copies_records_and_takes_none(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    with Region.from_directory(CARD_POSTING, store=store, handlers=(), open_data_sets=False) as region:
+    with Region.from_directory(
+        CARD_POSTING, store=store, handlers=(), start=StartOptions(open_data_sets=False)
+    ) as region:
         region.seed("PST2", [b"first", b"second one"])
     for _ in range(2):
         done = run(CARD_POSTING, store, "--copy-to", tmp_path / "copies")

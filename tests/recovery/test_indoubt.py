@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from freezegun import freeze_time
 
+from tdqsim import StartOptions
 from tdqsim.cics import Condition
 from tdqsim.cics.uow.indoubt import HeuristicDamage
 from tdqsim.definitions import define_transaction
@@ -190,12 +191,14 @@ def test_without_waittime_it_waits_for_ever(tmp_path):
 
 
 @pytest.mark.rule("REC-INDOUBT-TDINTRA", "REC-INDOUBT-COLD")
-@pytest.mark.parametrize("options", [{"tdintra": "EMPTY"}, {"start": "COLD"}, {"start": "INITIAL"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"start": StartOptions(tdintra="EMPTY")}, {"start": "COLD"}, {"start": "INITIAL"}], ids=str
+)
 def test_a_start_with_empty_queues_ends_the_doubt(tmp_path, options):
     region = doubtful(tmp_path / "store")
     shunted(region)
     region.close()
-    definitions = () if "tdintra" in options else (queue("LOGQ"), queue("LOG2"))
+    definitions = () if isinstance(options["start"], StartOptions) else (queue("LOGQ"), queue("LOG2"))
     with make(*definitions, store=tmp_path / "store", **options) as after:
         assert not after.recovery.shunted
         assert contents(after) == ([], [])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim import StartOptions
 from tdqsim.cics import Region
 from tests.recovery.helpers import NAMES, again, make, queue
 
@@ -49,9 +50,9 @@ def happen(region: Region, task: object, event: str, store: Path) -> Region:
             return make(store=store)
         case "TDINTRA=EMPTY, warm":
             region.close()
-            return make(store=store, tdintra="EMPTY")
+            return make(store=store, start=StartOptions(tdintra="EMPTY"))
         case "TDINTRA=EMPTY, emergency":
-            return again(region, store, tdintra="EMPTY")
+            return again(region, store, start=StartOptions(tdintra="EMPTY"))
         case "cold start":
             return again(region, store, start="COLD")
         case "initial start":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim import StartOptions
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.uow.indoubt import decision_kept, decisions
 from tdqsim.core.store import Durable
@@ -125,7 +126,7 @@ def test_a_file_cycle_is_over_and_the_next_write_starts(tmp_path, kind, clean):
     region.close()
 
 
-@pytest.mark.parametrize("options", [{"tdintra": "EMPTY"}, {"start": "COLD"}], ids=str)
+@pytest.mark.parametrize("options", [{"start": StartOptions(tdintra="EMPTY")}, {"start": "COLD"}], ids=str)
 def test_no_cycle_without_records(tmp_path, options):
     region = begun(tmp_path / "store", "LOGICAL", "TERMINAL")
     region.close(clean=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim import StartOptions
 from tdqsim.cics import Condition
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_transaction
@@ -255,7 +256,7 @@ def test_a_program_outside_coordinates_two_regions(two, commit, again):
 
 
 @pytest.mark.rule("REC-INDOUBT-COLD", "REC-INDOUBT-TDINTRA")
-@pytest.mark.parametrize("options", [{"start": "COLD"}, {"tdintra": "EMPTY"}], ids=str)
+@pytest.mark.parametrize("options", [{"start": "COLD"}, {"start": StartOptions(tdintra="EMPTY")}], ids=str)
 @pytest.mark.parametrize("step", ["VOTE", "COMMIT"])
 @pytest.mark.parametrize("order", [("NEAR", "MID", "FAR"), ("FAR", "MID", "NEAR"), ("MID", "FAR", "NEAR")], ids=str)
 def test_a_middle_region_that_starts_with_empty_queues_still_passes_the_decision_on(chain, step, options, order):

@@ -12,7 +12,7 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
 from fastapi.testclient import TestClient
 
-from tdqsim import Region, define_dtaq, define_tdqueue, define_transaction
+from tdqsim import Region, SecurityOptions, define_dtaq, define_tdqueue, define_transaction
 from tdqsim.cics import Access, AccessList, Condition
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
@@ -145,7 +145,7 @@ def test_a_snapshot_that_the_policy_forbids_for_one_queue_changes_nothing():
     policy = AccessList(queues={"BREAKS": {"PAYQ": Access.UPDATE, "LOGQ": Access.READ}})
     host = Host()
     queues = [define_tdqueue(name=name, type="INTRA") for name in ("LOGQ", "PAYQ")]
-    host.add(Region, queues, applid="PAYREGN", security=policy, ressec="ALWAYS")
+    host.add(Region, queues, applid="PAYREGN", security=SecurityOptions(policy=policy, ressec="ALWAYS"))
     gate = Gate(Users([User("BREAKS", frozenset({Role.break_}))]), token="all")
     owner = {"Authorization": "Bearer all"}
     user = {"Authorization": f"Bearer {gate.sessions.begin('BREAKS', cookie=False)[0]}"}

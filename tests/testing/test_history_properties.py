@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim import Region, Resp, define_tdqueue, define_transaction
+from tdqsim import Region, Resp, StartOptions, define_tdqueue, define_transaction
 from tdqsim.testing import Event, History, RecycledStores, check_history
 
 W, R = "WRITEQ TD", "READQ TD"
@@ -293,7 +293,7 @@ def test_a_history_knows_tdintra_empty(tmp_path, clean) -> None:
     task.writeq_td("LOGQ", b"in flight")
     region.recovery.branch("XA1", task).prepare()
     region.close(clean=clean)
-    with Region(store=tmp_path / "store", supplied_queues=False, tdintra="EMPTY") as region:
+    with Region(store=tmp_path / "store", supplied_queues=False, start=StartOptions(tdintra="EMPTY")) as region:
         assert region.options.tdintra == "EMPTY"
         history.attach(region)
         region.writeq_td("LOGQ", b"two")

@@ -15,6 +15,7 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit
 from tdqsim.cics.region import Region
+from tdqsim.cics.region_arguments import SecurityOptions, StartOptions, SystemOptions
 from tdqsim.cics.spi.csd import Csd, InstallIncomplete
 from tdqsim.cics.spi.inquire_task import TaskListInfo
 from tdqsim.facts.inquiries import (
@@ -59,8 +60,11 @@ __all__ = [
     "Recorder",
     "Region",
     "RequestExit",
+    "SecurityOptions",
     "SecurityPolicy",
+    "StartOptions",
     "Sysplex",
+    "SystemOptions",
     "Task",
     "TaskInfo",
     "TaskListInfo",

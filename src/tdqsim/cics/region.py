@@ -9,7 +9,7 @@ region privately (:class:`~tdqsim.cics.region_core.RegionCore`); other rooms of 
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -44,22 +44,27 @@ from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import Handler
 from tdqsim.cics.region_arguments import (
-    RegionOptions,
+    SECURITY,
+    START,
+    SYSTEM,
+    SecurityOptions,
+    StartOptions,
+    StartType,
+    SystemOptions,
     as_definitions,
-    check_arguments,
-    check_groups,
     from_region_file,
+    given_over,
     machine_answers,
+    region_options,
     security_policy,
 )
-from tdqsim.cics.region_core import RegionCore, StartType, begin, end, give_up_start
+from tdqsim.cics.region_core import RegionCore, begin, end, give_up_start
 from tdqsim.cics.spi.csd import csd_of
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import explains_wrong_types
-from tdqsim.core.clock import Clock, time_zone
-from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.record_list import checked_records
 from tdqsim.core.store import Durability, Store
@@ -76,7 +81,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
     from tdqsim.datasets import DataSetDirectory, JobLog
-    from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.regionfile import RegionFile
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -245,20 +249,11 @@ class Region(RegionBase):
         clock: the clock of the dispatcher that the region makes; not used when ``dispatcher`` is given.
         seed: determines the order in which ready tasks run; 0 is the order of CICS.
         timezone: IANA name of the region's time zone.
-        default_user: the user of tasks that are given no other user (DFLTUSER).
-        region_user: the user of the region's own job, which installs the group list (INSTALLUSRID).
         codepage: the code page of text, such as messages and the image of the EIB.
-        release: the CICS release that the region reports, four digits.
-        start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
-        tdintra: EMPTY begins with empty intrapartition queues.
+        start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL; or :class:`StartOptions`.
         supplied_queues: install the supplied queues (group DFHDCTG).
-        grplist: the lists of its CSD whose groups a cold or initial start installs after ``definitions``: up to four.
-        security: the security policy, or the path of a policy file; None checks nothing. The policy must know the
-            default user and the region user.
-        groups: for each user, the groups of which it is a member. Security policies look them up; a server passes the
-            groups of its users.
-        cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all transactions.
-        ressec: ASIS checks the queues used by transactions with RESSEC(YES), ALWAYS those used by all transactions.
+        security: the security policy, or the path of a policy file; None checks nothing. Or :class:`SecurityOptions`.
+        system: the CICS system that it simulates: its release, MXT and answers; see :class:`SystemOptions`.
         dfhintra: the intrapartition data set: ``ci_size``, bytes of a control interval (the longest record has 32
             less), and ``control_intervals``, how many there are.
         durability: what a commit survives: ``process``, the end of the process; ``power``, a loss of power as well.
@@ -271,15 +266,8 @@ class Region(RegionBase):
             a module is called, and the ``handler:`` paths of transactions are imported as well; None imports only
             these. A start that was pending when the last run ended waits until its transaction has a handler. After
             a warm or emergency start a transaction whose path cannot be imported has no program, and a notice says why.
-        open_data_sets: whether to open the data sets of queues with OPENTIME(INITIAL), as CICS does at a start. False
-            leaves them closed and unchanged.
-        machine: the machine.yaml of a real machine, or its contents: the region gives that machine's answers for the
-            rules in it, see :mod:`tdqsim.definitions.machine`.
         readonly: whether the region only reads: a store that another process may be writing, or the state that a new
             region would have. No data set is opened. Do not issue commands that change something in such a region.
-        mxt: the maximum number of tasks, 10 to 2000; further tasks wait. None is no limit. SET SYSTEM changes it.
-        trigger_next: when the next task of a queue's trigger may start, once the queue was read to QZERO: QZERO, at the
-            next write that reaches the level, also while the first task runs; TASKEND, when the first task has ended.
 
     Attributes:
         applid: APPLID.
@@ -319,18 +307,11 @@ class Region(RegionBase):
         clock: Clock | None = None,
         seed: int = 0,
         timezone: str = REGION_DEFAULTS["time_zone"],
-        default_user: str = REGION_DEFAULTS["default_user"],
-        region_user: str = REGION_DEFAULTS["region_user"],
         codepage: str | int = REGION_DEFAULTS["code_page"],
-        release: str = REGION_DEFAULTS["release"],
-        start: StartType = "AUTO",
-        tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
+        start: StartType | StartOptions = "AUTO",
         supplied_queues: bool = True,
-        grplist: Sequence[str] | str = (),
-        security: SecurityPolicy | Path | str | None = None,
-        groups: Mapping[str, Collection[str]] | None = None,
-        cmdsec: Literal["ASIS", "ALWAYS"] = "ASIS",
-        ressec: Literal["ASIS", "ALWAYS"] = "ASIS",
+        security: SecurityPolicy | SecurityOptions | Path | str | None = None,
+        system: SystemOptions = SYSTEM,
         dfhintra: Mapping[str, int] | None = None,
         durability: Durability = "process",
         limit_bytes: int | None = None,
@@ -338,34 +319,25 @@ class Region(RegionBase):
         dd: Mapping[str, Any] | None = None,
         handlers: Sequence[str] | Mapping[str, Handler] | None = (),
         settings: Mapping[str, Any] | None = None,
-        open_data_sets: bool = True,
         readonly: bool = False,
-        machine: Path | str | Machine | None = None,
-        mxt: int | None = None,
-        trigger_next: Literal["QZERO", "TASKEND"] = "QZERO",
     ) -> None:
-        lists = (grplist,) if isinstance(grplist, str) else tuple(grplist)
-        check_arguments(
-            applid=applid, sysid=sysid, default_user=default_user, region_user=region_user, release=release,
-            start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next, grplist=lists,
+        who, begins = given_over(security, SECURITY, "policy"), given_over(start, START, "type")
+        system = given_over(system, SYSTEM)
+        options = region_options(
+            applid, sysid, who, begins, system, codepage=codepage, timezone=timezone, settings=settings,
+            readonly=readonly,
         )  # fmt: skip
         check_handlers(handlers)
-        check_groups(groups)
-        if mxt is not None:
-            check_maxtasks(mxt)
-        options = RegionOptions(
-            sysid, default_user, region_user, release, find_codepage(codepage), time_zone(timezone), cmdsec, ressec,
-            tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly, mxt,
-            trigger_next,
-        )  # fmt: skip
+        if options.mxt is not None:
+            check_maxtasks(options.mxt)
         core = self._core = RegionCore(
-            self, applid, options, security=security_policy(security, groups), dfhintra=dfhintra or {},
-            machine=machine_answers(machine),
+            self, applid, options, security=security_policy(who.policy, who.groups), dfhintra=dfhintra or {},
+            machine=machine_answers(system.machine),
             dispatcher=dispatcher if dispatcher is not None else Dispatcher(clock, seed),
         )  # fmt: skip
         try:
             core.open(store, durability=durability, limit_bytes=limit_bytes, dd=dd or {}, datasets=datasets)
-            begin(core, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues, grplist=lists)
+            begin(core, definitions, begins, supplied=supplied_queues)
             self._show(core)
             self._take_handlers(handlers)
         except BaseException:

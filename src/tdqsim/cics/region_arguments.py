@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import tzinfo
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
+from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
@@ -30,17 +33,127 @@ _DEFAULTS: Final = {
 _FEWEST: Final = 2
 
 
+Grplist = Sequence[str] | str
+StartType = Literal["AUTO", "COLD", "INITIAL"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityOptions:
+    """Who may do what in a region: the argument ``security``, if more than the policy is given.
+
+    An attribute that is None has the value of region.yaml, else its default.
+
+    Attributes:
+        policy: the security policy, or the path of a policy file; by default nothing is checked. The policy must know
+            the default user and the region user.
+        groups: for each user, the groups of which it is a member. Security policies look them up; a server passes the
+            groups of its users.
+        cmdsec: ASIS (the default) checks the commands of transactions with CMDSEC(YES), ALWAYS those of all
+            transactions.
+        ressec: ASIS (the default) checks the queues used by transactions with RESSEC(YES), ALWAYS those used by all
+            transactions.
+        default_user: the user of tasks that are given no other user (DFLTUSER); by default CICSUSER.
+        region_user: the user of the region's own job, which installs the group list (INSTALLUSRID).
+    """
+
+    policy: SecurityPolicy | Path | str | None = None
+    groups: Mapping[str, Collection[str]] | None = None
+    cmdsec: Literal["ASIS", "ALWAYS"] | None = None
+    ressec: Literal["ASIS", "ALWAYS"] | None = None
+    default_user: str | None = None
+    region_user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """How a region starts: the argument ``start``, if more than the type of the start is given.
+
+    An attribute that is None has the value of region.yaml, else its default.
+
+    Attributes:
+        type: AUTO (the default: warm or emergency, as the last run ended), COLD or INITIAL.
+        tdintra: EMPTY begins with empty intrapartition queues; NOEMPTY is the default.
+        grplist: the lists of the CSD in the store whose groups a cold or initial start installs after the definitions:
+            up to four.
+        open_data_sets: whether to open the data sets of queues with OPENTIME(INITIAL), as CICS does at a start: the
+            default. False leaves them closed and unchanged.
+    """
+
+    type: StartType | None = None
+    tdintra: Literal["NOEMPTY", "EMPTY"] | None = None
+    grplist: Grplist | None = None
+    open_data_sets: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemOptions:
+    """The CICS system that a region simulates: the argument ``system``.
+
+    An attribute that is None has the value of region.yaml, else its default.
+
+    Attributes:
+        release: the CICS release that the region reports, four digits.
+        mxt: the maximum number of tasks, 10 to 2000; further tasks wait. 0, the default, is no limit. SET SYSTEM
+            changes it.
+        trigger_next: when the next task of a queue's trigger may start, once the queue was read to QZERO: QZERO (the
+            default), at the next write that reaches the level, also while the first task runs; TASKEND, when the first
+            task has ended.
+        machine: the machine.yaml of a real machine, or its contents: the region gives that machine's answers for the
+            rules in it, see :mod:`tdqsim.definitions.machine`.
+    """
+
+    release: str | None = None
+    mxt: int | None = None
+    trigger_next: Literal["QZERO", "TASKEND"] | None = None
+    machine: Path | str | Machine | None = None
+
+
+Group = TypeVar("Group", SecurityOptions, StartOptions, SystemOptions)
+
+
+def given_over(given: object, base: Group, alone: str = "") -> Group:
+    """A group of arguments: what is given, and all else from another group.
+
+    Args:
+        given: a group of the same class; or the value of the attribute ``alone``.
+        base: the other group.
+        alone: the attribute whose value may stand for the group; empty for none.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(given, type(base)):
+        values: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
+        lists = values.get("grplist")
+        if isinstance(lists, str | list):
+            values["grplist"] = (lists,) if isinstance(lists, str) else tuple(lists)
+        return replace(base, **{name: value for name, value in values.items() if value is not None})
+    if not alone:
+        raise TypeError(f"{given!r:.80} is not a {type(base).__name__}")
+    alone_given: dict[str, Any] = {alone: given}
+    return replace(base, **alone_given)
+
+
+SECURITY: Final = SecurityOptions(
+    groups=MappingProxyType({}), cmdsec="ASIS", ressec="ASIS", default_user=REGION_DEFAULTS["default_user"],
+    region_user=REGION_DEFAULTS["region_user"],
+)  # fmt: skip
+START: Final = StartOptions(type="AUTO", tdintra="NOEMPTY", grplist=(), open_data_sets=True)
+SYSTEM: Final = SystemOptions(release=REGION_DEFAULTS["release"], mxt=0, trigger_next="QZERO")
+"""The defaults of the groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegionOptions:
     """Arguments of a region that a program may read back; :class:`~tdqsim.cics.region.Region` describes them.
 
     Attributes:
-        sysid, default_user, region_user, release, cmdsec, ressec, tdintra, groups, settings, readonly: as given.
+        sysid, settings, readonly: as given.
         codepage: the code page of text.
         zone: the time zone.
-        open_data_sets: as given; False in a read-only region.
-        mxt: the maximum number of tasks; None for no limit.
-        trigger_next: as given.
+        default_user, region_user, cmdsec, ressec, groups: see :class:`SecurityOptions`.
+        tdintra: see :class:`StartOptions`; ``open_data_sets`` too, but it is False in a read-only region.
+        release, trigger_next: see :class:`SystemOptions`; ``mxt`` too, but None is no limit.
     """
 
     sysid: str
@@ -105,7 +218,51 @@ def security_policy(
     return RacfPolicy(load_policy_file(given), groups)
 
 
-def check_arguments(**given: object) -> None:
+def region_options(
+    applid: str,
+    sysid: str,
+    security: SecurityOptions,
+    start: StartOptions,
+    system: SystemOptions,
+    *,
+    codepage: str | int,
+    timezone: str,
+    settings: Mapping[str, Any] | None,
+    readonly: bool,
+) -> RegionOptions:
+    """What a program may read back of the arguments of a region; the groups have all their values.
+
+    Raises:
+        UsageError, TypeError: an argument is not allowed; the text names it, its value and what is allowed.
+    """
+    _check_arguments(
+        applid=applid,
+        sysid=sysid,
+        default_user=security.default_user,
+        region_user=security.region_user,
+        cmdsec=security.cmdsec,
+        ressec=security.ressec,
+        start=start.type,
+        tdintra=start.tdintra,
+        grplist=start.grplist,
+        release=system.release,
+        trigger_next=system.trigger_next,
+    )
+    _check_groups(security.groups)
+    values: dict[str, Any] = {
+        each.name: getattr(group, each.name)
+        for group in (security, start, system)
+        for each in fields(group)
+        if each.name in RegionOptions.__slots__
+    }
+    values |= {"open_data_sets": start.open_data_sets and not readonly, "mxt": system.mxt or None}
+    return RegionOptions(
+        **values, sysid=sysid, codepage=find_codepage(codepage), zone=time_zone(timezone),
+        settings=dict(settings or {}), readonly=readonly,
+    )  # fmt: skip
+
+
+def _check_arguments(**given: object) -> None:
     """Refuse arguments of a region that region.yaml refuses as the values of its keys.
 
     Raises:
@@ -128,7 +285,7 @@ def check_arguments(**given: object) -> None:
             raise UsageError(f"{name} = {value!r:.80}: {error.errors()[0]['msg']}") from None
 
 
-def check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
+def _check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
     """Refuse groups that a security policy could not look up, or would take letter by letter.
 
     Raises:
@@ -178,37 +335,42 @@ _ASCII = "819"
 
 
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
+    """The arguments of a region as region.yaml describes it; overrides win, DD cards and groups are added to."""
     from tdqsim.datasets import DataSetDirectory  # only directories need it
 
     arguments: dict[str, Any] = {
         "applid": file.applid,
         "sysid": file.sysid,
         "timezone": file.time_zone,
-        "default_user": file.default_user,
-        "region_user": file.region_user,
-        "cmdsec": file.cmdsec,
-        "ressec": file.ressec,
         "codepage": file.code_page if file.cobol is None or "code_page" in file.model_fields_set else _ASCII,
-        "release": file.release,
         "seed": file.seed,
         "supplied_queues": file.supplied == "YES",
-        "start": file.start_type,
-        "tdintra": file.tdintra,
         "dfhintra": file.dfhintra.model_dump(),
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers or None,
-        "machine": file.machine or None,
-        "mxt": file.mxt or None,
-        "trigger_next": file.trigger_next,
-        "grplist": file.grplist,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}
+    given = overrides.get("security", SecurityOptions())
+    policy: SecurityPolicy | str | None = file.policy or None
     if file.security is not None:
-        arguments["security"] = _access_list(file.security, overrides.get("groups"))
-    elif file.policy:
-        arguments["security"] = file.policy
+        policy = _access_list(file.security, given.groups if isinstance(given, SecurityOptions) else None)
+    security = SecurityOptions(
+        policy=policy,
+        cmdsec=file.cmdsec,
+        ressec=file.ressec,
+        default_user=file.default_user,
+        region_user=file.region_user,
+    )
+    start = StartOptions(type=file.start_type, tdintra=file.tdintra, grplist=file.grplist)
+    system = SystemOptions(
+        release=file.release, mxt=file.mxt, trigger_next=file.trigger_next, machine=file.machine or None
+    )
+    overrides |= {
+        "security": given_over(given, security, "policy"),
+        "start": given_over(overrides.get("start", StartOptions()), start, "type"),
+        "system": given_over(overrides.get("system", SystemOptions()), system),
+    }
     cards = {**file.dd, **overrides.pop("dd", {})}
     if "definitions" not in overrides:
         overrides["definitions"] = file.load_definitions()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
@@ -45,7 +45,7 @@ from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.exits import Exits
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.messages import Messages
-from tdqsim.cics.region_arguments import RegionOptions, as_definitions
+from tdqsim.cics.region_arguments import RegionOptions, StartOptions, as_definitions
 from tdqsim.cics.region_arguments import dfhintra as dfhintra_sizes
 from tdqsim.cics.region_arguments import supplied as supplied_definitions
 from tdqsim.cics.spi.csd import csd_of
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from tdqsim.datasets import DataSetDirectory
     from tdqsim.errors import StoreError
 
-StartType = Literal["AUTO", "COLD", "INITIAL"]
 KEEPER: Final = "a CICS region"
 IDENTITY: Final = b"region/cold_start"
 """The meta datum with the time of the last cold start; a store in which no region was started has none."""
@@ -255,15 +254,13 @@ def unstarted_store(path: Path) -> Iterator[Store | None]:
 def begin(
     region: RegionCore,
     definitions: defs.Definitions | Iterable[defs.Resource],
-    start: StartType,
+    start: StartOptions,
     *,
-    empty: bool,
     supplied: bool,
-    grplist: Iterable[str] = (),
 ) -> None:
     """Start a region: read its store only, start with nothing, or continue where the last run ended."""
     with _nothing_collected():
-        _begin(region, definitions, start, empty=empty, supplied=supplied, grplist=grplist)
+        _begin(region, definitions, start, supplied=supplied)
 
 
 @contextmanager
@@ -281,11 +278,9 @@ def _nothing_collected() -> Iterator[None]:
 def _begin(
     region: RegionCore,
     definitions: defs.Definitions | Iterable[defs.Resource],
-    start: StartType,
+    start: StartOptions,
     *,
-    empty: bool,
     supplied: bool,
-    grplist: Iterable[str],
 ) -> None:
     store = region.store
     if region.looks_at_store:
@@ -297,20 +292,20 @@ def _begin(
     # A salvaged store may hold queues without the region's own record (its identity); such a store is not emptied.
     lost = identity is None and store.salvaged
     # In any other store, a missing identity means that a cold or initial start was interrupted: it is made again.
-    if start != "AUTO" or (identity is None and not lost):
-        if start == "AUTO" and region.catalogue.kept:
+    if start.type != "AUTO" or (identity is None and not lost):
+        if start.type == "AUTO" and region.catalogue.kept:
             restart.check_nothing_kept(region)
-        initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
+        initial = start.type == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
         region.start_type = "INITIAL" if initial else "COLD"
         kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
         store.clear(kept(region))
         claim(store, KEEPER)
-        _cold(region, definitions, supplied=supplied, grplist=grplist)
+        _cold(region, definitions, supplied=supplied, grplist=start.grplist or ())
         return
     region.start_type = "WARM" if store.closed_clean else "EMERGENCY"
     if not store.closed_clean:
         store.discard_volatile()
-    if empty:
+    if start.tdintra == "EMPTY":
         restart.empty_intrapartition(region)
     if identity is None:
         region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)

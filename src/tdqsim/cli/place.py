@@ -467,9 +467,11 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegio
             return
     place.require_store()
     # Ignore the start type of region.yaml: the command works on the contents of the store, so it must not start cold.
-    arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
+    from tdqsim.cics import StartOptions
+
+    arguments: dict[str, Any] = {"start": StartOptions(type="AUTO", tdintra="NOEMPTY", open_data_sets=start)}
     if not start:
-        arguments |= {**NO_PROGRAMS, "open_data_sets": False}
+        arguments |= NO_PROGRAMS
     with place.modules() if start else nullcontext(), place.open(**arguments) as region:
         yield region
 

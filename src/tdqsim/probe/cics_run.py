@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics import Abend, Condition, Region, SystemOptions, Task
 from tdqsim.definitions import Definitions, Machine, parse_csd
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 from tdqsim.hosting import codepage as find_codepage
@@ -41,7 +41,7 @@ def make_probe_region(folder: Path, machine: Path | Machine | None = None, **opt
     paths[f"{PREFIX}INP"].write_bytes(b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS))
     for name in ("OUT", "FIX", "VAR"):
         paths[PREFIX + name].touch()
-    return Region(definitions, dd=paths, machine=machine, **options)
+    return Region(definitions, dd=paths, system=SystemOptions(machine=machine), **options)
 
 
 def _definitions() -> Definitions:

@@ -17,7 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
+from tdqsim.cics import Region, SecurityOptions, Sysplex, Task, UnitOfWork
 from tdqsim.datasets import output_directory
 from tdqsim.definitions import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
@@ -363,7 +363,9 @@ class Host:
             )
         file = load_region_file(path)
         layouts = queue_layouts(file)
-        overrides: dict[str, Any] = {"groups": self._groups} | ({} if store is None else {"store": store})
+        overrides: dict[str, Any] = {"security": SecurityOptions(groups=self._groups)}
+        if store is not None:
+            overrides["store"] = store
 
         def factory(**options: Any) -> Region:
             region = Region.from_directory(path, **overrides, **options)

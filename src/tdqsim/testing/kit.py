@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, StartOptions
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
@@ -116,7 +117,7 @@ class Kit:
         *,
         seed: int,
         definitions: Definitions,
-        start: str,
+        start: Literal["AUTO", "COLD", "INITIAL"],
         stores: RecycledStores,
         directory: Path | None = None,
         clock: Clock | None = None,
@@ -178,7 +179,9 @@ class Kit:
         """The given options; by default the test's dispatcher, start type and a temporary store."""
         options = {"dispatcher": self.dispatcher, **given}
         if "store" in options:
-            options.setdefault("start", self._start)
+            start = options.get("start", StartOptions())
+            if isinstance(start, StartOptions) and start.type is None:
+                options["start"] = replace(start, type=self._start)
         elif options.get("durability", "process") == "process" and "limit_bytes" not in options:
             options["store"] = self._stores.take()
         return options

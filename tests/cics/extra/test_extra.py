@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import AccessList, Condition
 from tdqsim.cics.region import Region
 from tdqsim.datasets import parse_dcb, write_records
@@ -662,7 +663,7 @@ def test_a_job_without_user_runs_for_jobuserid(make):
     assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
     region = make(JOBQ.replace(", jobuserid: PAYJOB", ""), dd={"RDR": {"sysout": "A,INTRDR"}})
     assert submitted(region, "//OWNJOB JOB") == [([f"//OWNJOB JOB {said}CICSRGN"], "CICSRGN")]
-    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, region_user="PAYJOB")
+    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, security=SecurityOptions(region_user="PAYJOB"))
     assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tdqsim import SystemOptions
 from tdqsim.cics import Abend, Condition, Region, SecurityPolicy, Sysplex, Task
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import UsageError
@@ -508,7 +509,9 @@ def test_a_record_that_comes_after_qzero_while_the_task_runs_on(make_region: Mak
 def test_with_trigger_next_taskend_the_tasks_of_a_queue_run_one_after_the_other(
     make_region: Make, recovstatus: str
 ) -> None:
-    region, log = late_writes(make_region, recovstatus, trigger_next=rule("ATI-NEXT-TASKEND").message)
+    region, log = late_writes(
+        make_region, recovstatus, system=SystemOptions(trigger_next=rule("ATI-NEXT-TASKEND").message)
+    )
     assert log == ["begin", "one", "end", "begin", "two", "end"]
     assert [each for each in region.notices if each.id == "TDQ0050"] == []
     region.writeq_td("TRGQ", region.encode("three"))
@@ -518,7 +521,7 @@ def test_with_trigger_next_taskend_the_tasks_of_a_queue_run_one_after_the_other(
 
 def test_trigger_next_is_checked_and_read_from_region_yaml(tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="trigger_next = 'NEVER': must be QZERO or TASKEND"):
-        Region(trigger_next="NEVER")  # type: ignore[arg-type]
+        Region(system=SystemOptions(trigger_next="NEVER"))  # type: ignore[arg-type]
     (tmp_path / "region.yaml").write_text("trigger_next: TASKEND\n")
     with Region.from_directory(tmp_path) as region:
         assert region.options.trigger_next == "TASKEND"

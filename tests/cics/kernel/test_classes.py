@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
+from tdqsim import Region, SystemOptions, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_tranclass
 from tests.rules import expect_rule, rule
@@ -102,7 +102,7 @@ def test_the_highest_priority_begins_first_and_of_equals_the_first_that_came(see
 
 @pytest.mark.rule("LIMIT-CLASS-MXT")
 def test_a_task_that_waits_for_its_class_takes_no_place_of_mxt():
-    with Crowd(pay_class(1), mxt=10) as crowd:
+    with Crowd(pay_class(1), system=SystemOptions(mxt=10)) as crowd:
         crowd.start("LOWP", *map(str, range(30)))
         crowd.start("FREE", *"ABCDEFGHIJ")
         assert crowd.begun == ["0", *"ABCDEFGHI"]
@@ -112,7 +112,7 @@ def test_a_task_that_waits_for_its_class_takes_no_place_of_mxt():
 
 
 def test_priority_decides_between_a_class_and_tasks_without_one_at_mxt():
-    with Crowd(pay_class(5), mxt=10) as crowd:
+    with Crowd(pay_class(5), system=SystemOptions(mxt=10)) as crowd:
         crowd.start("FREE", *"ABCDEFGHIJ")
         crowd.start("FREE", "K")
         crowd.start("HIGH", "L")
@@ -225,7 +225,7 @@ def test_a_storm_of_10000_triggers_runs_one_at_a_time_and_processes_every_record
         define_tdqueue(name=f"Q{n:03}", type="INTRA", transid="LOWP", triggerlevel=1, atifacility="FILE")
         for n in range(1000)
     ]
-    with Crowd(pay_class(1), *queues, mxt=50, seed=seed) as crowd:
+    with Crowd(pay_class(1), *queues, system=SystemOptions(mxt=50), seed=seed) as crowd:
         processed = []
 
         def consume(task):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import COMMANDS, AccessList, Condition, Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.errors import TdqError
@@ -189,7 +190,7 @@ def test_a_disabled_queue(region: Region, queue: str) -> None:
 @pytest.mark.rule("TD-NOTAUTH")
 def test_security_is_asked_for_the_final_target(make_region: Callable[..., Region]) -> None:
     policy = AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}})
-    region = make_region(security=policy, ressec="ALWAYS")
+    region = make_region(security=SecurityOptions(policy=policy, ressec="ALWAYS"))
     region.writeq_td("LOGQ", b"x")
     expect_rule("TD-NOTAUTH", region.writeq_td, "NOQ", b"x")
     expect_rule("TD-NOTAUTH", region.readq_td, "ALIA")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Region, define_tdqueue, define_transaction
+from tdqsim import Condition, Region, SecurityOptions, SystemOptions, define_tdqueue, define_transaction
 from tdqsim.cics import Abend, Access, AccessList
 from tdqsim.errors import DefinitionError, UsageError
 from tests.rules import expect_rule
@@ -43,7 +43,7 @@ def set_maxtasks(region, value):
 
 @pytest.mark.rule("LIMIT-MXT")
 def test_at_mxt_a_further_task_waits_until_another_one_ends():
-    with Region(mxt=10, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
         crowd = Crowd(region)
         handles = [crowd.start(number) for number in range(25)]
         region.dispatcher.run_ready()
@@ -65,14 +65,14 @@ def test_a_region_without_mxt_has_no_limit():
 
 @pytest.mark.rule("INQ-SYSTEM-MAXTASKS")
 def test_inquire_system_shows_mxt_and_set_system_changes_it():
-    with Region(mxt=50, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=50), **PLAIN) as region:
         assert maxtasks(region) == 50
         set_maxtasks(region, 12)
         assert maxtasks(region) == 12
 
 
 def test_a_higher_maximum_admits_at_once_and_a_lower_one_ends_no_task():
-    with Region(mxt=10, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
         crowd = Crowd(region)
         for number in range(30):
             crowd.start(number)
@@ -103,7 +103,7 @@ def test_mxt_set_in_a_region_without_it_counts_the_tasks_that_run():
 
 @pytest.mark.rule("LIMIT-MXT-WAIT")
 def test_a_task_that_waits_for_mxt_shows_it_and_can_be_purged():
-    with Region(mxt=10, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
         crowd = Crowd(region)
         handles = [crowd.start(number) for number in range(11)]
         region.dispatcher.run_ready()
@@ -121,16 +121,21 @@ def test_a_task_that_waits_for_mxt_shows_it_and_can_be_purged():
 @pytest.mark.rule("SET-SYSTEM-MAXTASKS")
 @pytest.mark.parametrize("value", [0, 9, 2001])
 def test_maxtasks_out_of_range(value):
-    with Region(mxt=10, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
         expect_rule("SET-SYSTEM-MAXTASKS", set_maxtasks, region, value)
         assert maxtasks(region) == 10
     with pytest.raises(UsageError, match="10 to 2000"):
-        Region(mxt=value)
+        Region(system=SystemOptions(mxt=value or 1))  # 0 is no limit there, as in region.yaml
 
 
 def test_command_security():
     policy = AccessList(commands={"BOB": {"SYSTEM": Access.READ}})
-    with Region([define_transaction(name="PAYP")], mxt=10, security=policy, cmdsec="ALWAYS", **PLAIN) as region:
+    with Region(
+        [define_transaction(name="PAYP")],
+        system=SystemOptions(mxt=10),
+        security=SecurityOptions(policy=policy, cmdsec="ALWAYS"),
+        **PLAIN,
+    ) as region:
         with region.task(transid="PAYP", userid="BOB") as task:
             assert task.inquire_system().maxtasks == 10
             with pytest.raises(Condition, match="NOTAUTH"):
@@ -149,7 +154,7 @@ def test_region_yaml_gives_mxt(tmp_path):
 
 
 def test_a_close_ends_the_tasks_that_wait():
-    with Region(mxt=10, **PLAIN) as region:
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
         crowd = Crowd(region)
         handles = [crowd.start(number) for number in range(15)]
         region.dispatcher.run_ready()
@@ -163,7 +168,7 @@ def test_triggered_tasks_keep_to_mxt(seed):
         define_tdqueue(name=f"Q{n:03}", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
         for n in range(100)
     ]
-    with Region([*queues, define_transaction(name="PAYP")], mxt=10, seed=seed, **PLAIN) as region:
+    with Region([*queues, define_transaction(name="PAYP")], system=SystemOptions(mxt=10), seed=seed, **PLAIN) as region:
         crowd = Crowd(region)
 
         def consume(task):

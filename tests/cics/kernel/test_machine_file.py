@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim import SystemOptions
 from tdqsim.cics import Abend, Region, Task
 from tdqsim.errors import DefinitionError
 
@@ -27,7 +28,7 @@ def test_a_condition_has_the_answer_of_the_machine(tmp_path: Path) -> None:
     file = written(
         tmp_path, "product: CICS\nrules:\n  IC-START-TRANSIDERR: {resp: INVREQ, resp2: 77}\n  PGM-LENGERR: {resp2: 5}\n"
     )
-    with Region(machine=file) as region:
+    with Region(system=SystemOptions(machine=file)) as region:
         assert answer(region, "START TRANSID('ZZZZ')") == (16, 77)
         assert answer(region, "READQ TD QUEUE('ZZZZ') SET(P)") == (44, 0)
 
@@ -36,7 +37,9 @@ def test_an_unhandled_condition_has_the_abend_code_of_the_machine(tmp_path: Path
     def program(task: Task) -> None:
         task.execute("START TRANSID('ZZZZ')")
 
-    with Region(machine=written(tmp_path, "rules: {IC-START-TRANSIDERR: {abend: AEQQ}}")) as region:
+    with Region(
+        system=SystemOptions(machine=written(tmp_path, "rules: {IC-START-TRANSIDERR: {abend: AEQQ}}"))
+    ) as region:
         started = region.start(program)
         region.run()
         with pytest.raises(Abend) as caught:
@@ -71,4 +74,4 @@ def test_region_yaml_names_the_file(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_wrong_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(DefinitionError, match=words):
-        Region(machine=written(tmp_path, text))
+        Region(system=SystemOptions(machine=written(tmp_path, text)))

@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tdqsim import StartOptions
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import WouldWaitForever
@@ -227,7 +228,7 @@ class RegionMachine(RuleBasedStateMachine):
     def restart(self, clean: bool, empty: bool) -> None:
         self.region.close(clean=clean)
         self.model.restart(clean=clean, empty=empty)
-        self.region = self.open(tdintra="EMPTY" if empty else "NOEMPTY")
+        self.region = self.open(start=StartOptions(tdintra="EMPTY" if empty else "NOEMPTY"))
         assert self.region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
 
     @invariant()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region
+from tdqsim import Region, SecurityOptions, StartOptions, SystemOptions
 from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import DefinitionError, UsageError
 
@@ -19,12 +19,20 @@ _BAD = {
     "cmdsec": ["NO"],
     "ressec": ["YES"],
 }
+_GROUPED = {
+    "default_user": lambda value: {"security": SecurityOptions(default_user=value)},
+    "region_user": lambda value: {"security": SecurityOptions(region_user=value)},
+    "cmdsec": lambda value: {"security": SecurityOptions(cmdsec=value)},
+    "ressec": lambda value: {"security": SecurityOptions(ressec=value)},
+    "tdintra": lambda value: {"start": StartOptions(tdintra=value)},
+    "release": lambda value: {"system": SystemOptions(release=value)},
+}
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in _BAD.items() for value in values])
 def test_a_region_refuses_what_region_yaml_refuses(name, value, tmp_path):
     with pytest.raises(UsageError) as caught:
-        Region(**{name: value})
+        Region(**_GROUPED[name](value) if name in _GROUPED else {name: value})
     assert str(caught.value).startswith(f"{name} = {value!r}: must be ")
     if isinstance(value, str) and value:  # in a file a number is text, and an empty value is the default
         key = "start_type" if name == "start" else name
@@ -40,7 +48,12 @@ def test_a_keyword_in_lower_case_is_not_taken_for_another():
 
 
 def test_what_region_yaml_accepts_is_accepted():
-    with Region(applid="PAYREGN", sysid="PAY1", default_user="ANNA", region_user="BERT", release="0730") as region:
+    with Region(
+        applid="PAYREGN",
+        sysid="PAY1",
+        security=SecurityOptions(default_user="ANNA", region_user="BERT"),
+        system=SystemOptions(release="0730"),
+    ) as region:
         assert (region.applid, region.options.sysid, region.options.release) == ("PAYREGN", "PAY1", "0730")
 
 
@@ -62,5 +75,38 @@ def test_one_name_for_handlers_is_not_taken_letter_by_letter():
 )
 def test_groups_of_another_form_are_refused(groups, text):
     with pytest.raises(TypeError) as refused:
-        Region(groups=groups)
+        Region(security=SecurityOptions(groups=groups))
     assert str(refused.value) == text
+
+
+def test_a_group_takes_what_it_does_not_give_from_region_yaml(tmp_path):
+    (tmp_path / "region.yaml").write_text(
+        "cmdsec: ALWAYS\nressec: ALWAYS\ndefault_user: ANNA\ntdintra: EMPTY\nmxt: 20\nrelease: '0730'\n"
+    )
+    given = {
+        "security": SecurityOptions(cmdsec="ASIS", groups={"BOB": ["PAYTEAM"]}),
+        "start": StartOptions(type="COLD"),
+        "system": SystemOptions(mxt=50),
+    }
+    with Region.from_directory(tmp_path, **given) as region:
+        options = region.options
+        assert (options.cmdsec, options.ressec, options.default_user) == ("ASIS", "ALWAYS", "ANNA")
+        assert (options.tdintra, options.mxt, options.release) == ("EMPTY", 50, "0730")
+        assert (options.groups, region.recovery.start_type) == ({"BOB": ["PAYTEAM"]}, "INITIAL")
+
+
+def test_a_policy_or_type_alone_stands_for_its_group(tmp_path):
+    (tmp_path / "region.yaml").write_text("ressec: ALWAYS\nsecurity: {queues: {}}\nstart_type: COLD\ntdintra: EMPTY\n")
+    with Region.from_directory(tmp_path, security=None, start="AUTO") as region:
+        assert (region.security, region.options.ressec, region.options.tdintra) == (None, "ALWAYS", "EMPTY")
+
+
+def test_the_contents_of_region_yaml_stand_for_the_directory(tmp_path):
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\n")
+    with Region.from_directory(load_region_file(tmp_path), sysid="PAY1") as region:
+        assert (region.applid, region.options.sysid) == ("PAYREGN", "PAY1")
+
+
+def test_another_value_is_no_group_of_system_options():
+    with pytest.raises(TypeError, match="'0730' is not a SystemOptions"):
+        Region(system="0730")

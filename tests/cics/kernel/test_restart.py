@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tdqsim import StartOptions
 from tdqsim.cics import Condition, Region, Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import StoreDamaged, TdqError
@@ -35,8 +36,8 @@ def contents(region: Region) -> dict[str, list[bytes]]:
         (False, {}, "RESTART-EMERGENCY"),
         (True, {"start": "COLD"}, "RESTART-COLD"),
         (False, {"start": "INITIAL"}, "RESTART-COLD"),
-        (True, {"tdintra": "EMPTY"}, "RESTART-TDINTRA-EMPTY"),
-        (False, {"tdintra": "EMPTY"}, "RESTART-TDINTRA-EMPTY"),
+        (True, {"start": StartOptions(tdintra="EMPTY")}, "RESTART-TDINTRA-EMPTY"),
+        (False, {"start": StartOptions(tdintra="EMPTY")}, "RESTART-TDINTRA-EMPTY"),
     ],
 )
 def test_what_survives(make_region: Make, tmp_path: Path, clean: bool, options: Any, row: str) -> None:
@@ -372,7 +373,6 @@ def test_writes_refused_by_a_full_disk_take_no_control_intervals_and_give_none(m
         {"dfhintra": {"control_intervals": 1}},
         {"dfhintra": {"buffers": 3}},
         {"start": "HOT"},
-        {"tdintra": "MAYBE"},
         {"timezone": "Nowhere/Land"},
         {"codepage": "nosuch"},
     ],

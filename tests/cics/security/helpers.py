@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent, indent
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Region
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import define_tdqueue
@@ -31,10 +32,13 @@ def policy_file(folder: Path, classes: str, head: str = HEAD) -> Path:
     return path
 
 
-def region(folder: Path, classes: str, *definitions, **options) -> Region:
+def region(folder: Path, classes: str, *definitions, cmdsec="ASIS", **options) -> Region:
     """A region with a policy file, and the queues to which its messages go."""
     return Region(
-        [*LOGS, *definitions], security=policy_file(folder, classes), supplied_queues=False, ressec="ALWAYS", **options
+        [*LOGS, *definitions],
+        security=SecurityOptions(policy=policy_file(folder, classes), ressec="ALWAYS", cmdsec=cmdsec),
+        supplied_queues=False,
+        **options,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, RacfPolicy, Region
 from tdqsim.cli import main
 from tdqsim.definitions import load_policy_file, load_region_file
@@ -109,6 +110,6 @@ def test_a_policy_file_with_errors_starts_no_region(tmp_path):
 
 def test_groups_of_a_server_are_added_to_those_of_the_file(tmp_path):
     path = policy_file(tmp_path, "FCICSFCT:\n  PAY1: {access: {PAYTEAM: READ}}\n")
-    with Region([], security=path, groups={"BOB": ["PAYTEAM"]}) as reg:
+    with Region([], security=SecurityOptions(policy=path, groups={"BOB": ["PAYTEAM"]})) as reg:
         assert reg.security.permits("BOB", "FCICSFCT", "PAY1", Access.READ)
         assert not reg.security.permits("CLERK", "FCICSFCT", "PAY1", Access.READ)

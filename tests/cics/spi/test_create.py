@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList, InstallRefused, Region
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.definitions import define_tdqueue, define_terminal
@@ -143,7 +144,7 @@ def test_the_userid_of_a_created_queue():
         surrogates={"CICSUSER": ["BOB", "PAYUSER"], "CICSRGN": ["PAYUSER"]},
     )
     text = "TYPE(INTRA) ATIFACILITY(FILE) USERID({})"
-    with region(security=policy, supplied_queues=True, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS"), supplied_queues=True) as reg:
         expect_rule("CREATE-SURROGATE", reg.create_tdqueue, "NEWQ", text.format("ALICE"))
         expect_rule("CREATE-BAD-USERID", reg.create_tdqueue, "NEWQ", text.format("NOBODY"))
         reg.create_tdqueue("NEWQ", text.format("BOB"))
@@ -260,7 +261,7 @@ def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(
 
 def test_resource_security_needs_alter():
     policy = AccessList(queues={"CICSUSER": {"NEWQ": Access.ALTER, "*": Access.UPDATE}})
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         reg.create_tdqueue("NEWQ", "TYPE(INTRA)")
         reg.set_tdqueue("NEWQ", enablestatus="DISABLED")
         reg.discard_tdqueue("NEWQ")

@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tdqsim import Condition, Cvda, Region
+from tdqsim import Condition, Cvda, Region, SecurityOptions, StartOptions
 from tdqsim.cics import Access, AccessList, Csd
 from tdqsim.cics.kernel.abstime import abstime_of
 from tdqsim.errors import UsageError
@@ -146,7 +146,7 @@ def test_a_user_id_that_no_definition_can_hold_is_refused():
 @pytest.mark.rule("CSD-NOTAUTH")
 def test_the_policy_decides_who_may_use_the_csd():
     policy = AccessList(commands={"ANN": {"CSD": Access.UPDATE}, "BOB": {"CSD": Access.READ}}, users=["ANN", "BOB"])
-    with Region(security=policy, default_user="ANN", region_user="ANN") as region:
+    with Region(security=SecurityOptions(policy=policy, default_user="ANN", region_user="ANN")) as region:
         region.csd.by("ANN").define("TDQUEUE", "PAYQ", group="PAY", type="INTRA")
         assert region.csd.by("BOB").get("TDQUEUE", "PAYQ", group="PAY") is not None
         expect_rule("CSD-NOTAUTH", region.csd.by("BOB").delete, group="PAY")
@@ -177,9 +177,9 @@ def test_a_full_store_keeps_what_is_there(tmp_path):
 def test_a_group_list_of_a_cold_start(tmp_path):
     with Region(store=tmp_path / "s") as region:
         paid(region.csd)
-    with Region(store=tmp_path / "s", grplist="DAYLIST") as region:  # warm
+    with Region(store=tmp_path / "s", start=StartOptions(grplist="DAYLIST")) as region:  # warm
         assert "PAYQ" not in region.tdqueues
-    with Region(store=tmp_path / "s", start="COLD", grplist=["DAYLIST", "NOLIST"]) as region:
+    with Region(store=tmp_path / "s", start=StartOptions(type="COLD", grplist=["DAYLIST", "NOLIST"])) as region:
         assert region.inquire_tdqueue("PAYQ").INSTALLAGENT is Cvda.GRPLIST
         assert [each.reason for each in region.notices] == [
             "GRPLIST names NOLIST, which is no list of the CSD: nothing of it is installed."

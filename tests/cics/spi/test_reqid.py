@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Cvda, Region, define_terminal, define_transaction
+from tdqsim import Condition, Cvda, Region, SecurityOptions, define_terminal, define_transaction
 from tdqsim.cics import AccessList
 from tdqsim.testing import StillClock
 from tests.cics.spi.helpers import condition
@@ -94,7 +94,9 @@ def test_a_request_that_has_expired_or_is_not_committed_is_not_found(reg):
 
 def test_command_security():
     with (
-        Region([], supplied_queues=False, security=AccessList(commands={}), cmdsec="ALWAYS") as reg,
+        Region(
+            [], supplied_queues=False, security=SecurityOptions(policy=AccessList(commands={}), cmdsec="ALWAYS")
+        ) as reg,
         reg.task() as task,
     ):
         assert condition(task.inquire_reqid, "R1") == (70, 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList, Region, SecurityPolicy, Sysplex, cemt
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.testing import stepped
@@ -19,7 +20,7 @@ def made(**options):
         define_transaction(name="CMDS", ressec="NO"),
         define_transaction(name="RESS", cmdsec="NO"),
     ]
-    return Region(definitions, security=NOBODY, supplied_queues=False, **options)
+    return Region(definitions, security=SecurityOptions(policy=NOBODY, **options), supplied_queues=False)
 
 
 @pytest.mark.rule("SEC-CMDSEC", "SEC-CMDSEC-NO")
@@ -68,7 +69,7 @@ def test_the_transactions_of_cics_itself_are_checked(transid):
 
 def test_other_words_for_whether_checks_are_made_are_refused():
     with pytest.raises(Exception, match="ressec = 'YES': must be ASIS or ALWAYS"):
-        Region([], ressec="YES")
+        Region([], security=SecurityOptions(ressec="YES"))
 
 
 @pytest.mark.rule("IC-START-SURROGATE", "IC-START-USERIDERR")
@@ -89,7 +90,7 @@ def test_a_start_for_another_user():
 
 @pytest.mark.rule("SIG-GRPLIST-REGION-USER")
 def test_the_group_list_is_installed_by_the_regions_own_user():
-    with Region([define_tdqueue(name="Q", type="INTRA")], default_user="DFLT") as reg:
+    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(default_user="DFLT")) as reg:
         info = reg.inquire_tdqueue("Q")
         assert (info.installusrid.rstrip(), info.changeusrid.rstrip()) == (
             rule("SIG-GRPLIST-REGION-USER").message,
@@ -97,7 +98,7 @@ def test_the_group_list_is_installed_by_the_regions_own_user():
         )
         reg.install([define_tdqueue(name="R", type="INTRA")])
         assert reg.inquire_tdqueue("R").installusrid.rstrip() == "DFLT"
-    with Region([define_tdqueue(name="Q", type="INTRA")], region_user="JOBUSER") as reg:
+    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(region_user="JOBUSER")) as reg:
         assert reg.inquire_tdqueue("Q").installusrid.rstrip() == "JOBUSER"
 
 
@@ -131,7 +132,9 @@ def test_access_lists_name_groups():
     }
     groups = {"ALICE": ["READERS", "PAYTEAM"], "BOB": ["PAYTEAM"], "CAROL": ["READERS"], "DAN": ["PAYTEAM"]}
     queues = [define_tdqueue(name=name, type="INTRA") for name in ("PAYQ", "PAYR", "LOGQ")]
-    with Region(queues, security=AccessList(queues=lists, groups=groups), ressec="ALWAYS") as reg:
+    with Region(
+        queues, security=SecurityOptions(policy=AccessList(queues=lists, groups=groups), ressec="ALWAYS")
+    ) as reg:
         allowed = {("ALICE", "PAYQ"), ("BOB", "PAYR"), ("DAN", "PAYQ")}
         for user, queue in sorted(
             allowed | {("ALICE", "LOGQ"), ("BOB", "PAYQ"), ("CAROL", "PAYQ"), ("DAN", "LOGQ"), ("EVE", "PAYQ")}
@@ -147,7 +150,10 @@ def test_access_lists_name_groups():
 
 
 def test_the_groups_of_a_region_are_there_for_its_policy():
-    with Region([define_tdqueue(name="PAYQ", type="INTRA")], groups={"DAN": ["PAYTEAM"]}, ressec="ALWAYS") as reg:
+    with Region(
+        [define_tdqueue(name="PAYQ", type="INTRA")],
+        security=SecurityOptions(groups={"DAN": ["PAYTEAM"]}, ressec="ALWAYS"),
+    ) as reg:
         reg.security = AccessList(queues={"PAYTEAM": {"PAYQ": Access.UPDATE}}, groups=reg.options.groups)
         with reg.task(userid="DAN") as task:
             task.writeq_td("PAYQ", b"x")
@@ -177,10 +183,11 @@ FEW = AccessList(users=["BOB", "CICSUSER", "CICSRGN"])
 @pytest.mark.rule("SEC-DFLTUSER")
 @pytest.mark.parametrize("argument", ["default_user", "region_user"])
 def test_a_region_whose_own_users_are_not_known_does_not_start(argument, tmp_path):
-    error = expect_rule("SEC-DFLTUSER", Region, [], security=FEW, store=tmp_path / "s", **{argument: "EVE"})
+    options = SecurityOptions(policy=FEW, **{argument: "EVE"})
+    error = expect_rule("SEC-DFLTUSER", Region, [], security=options, store=tmp_path / "s")
     assert f"{argument} 'EVE'" in str(error)
     assert not (tmp_path / "s").exists()
-    with Region([], **{argument: "EVE"}) as reg:
+    with Region([], security=SecurityOptions(**{argument: "EVE"})) as reg:
         error = expect_rule("SEC-DFLTUSER", setattr, reg, "security", FEW)
         assert f"{argument} 'EVE'" in str(error)
         assert reg.security is None

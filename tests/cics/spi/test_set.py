@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList, Condition, Region, Sysplex
 from tdqsim.cics.look.installed import installed
 from tdqsim.cics.text import ceci
@@ -340,7 +341,7 @@ def test_under_nohandle_the_response_is_in_the_eib(reg):
 )
 def test_command_security():
     policy = AccessList(commands={"CICSUSER": {"TDQUEUE": Access.NONE}})
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         expect_rule("INQ-NOTAUTH-COMMAND", reg.inquire_tdqueue, "PAYQ")
         assert condition(reg.inquire_tdqueue, "NOQ") == (Resp.NOTAUTH, 100)
         expect_rule("SET-NOTAUTH-COMMAND", reg.set_tdqueue, "PAYQ", triggerlevel=3)
@@ -354,7 +355,7 @@ def test_command_security():
 @pytest.mark.rule("SET-NOTAUTH-QUEUE", "INQ-NOTAUTH-QUEUE", "BROWSE-SKIPS-HIDDEN")
 def test_resource_security():
     policy = AccessList(queues={"CICSUSER": {"PHYQ": Access.NONE, "PAYQ": Access.UPDATE, "*": Access.READ}})
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         expect_rule("INQ-NOTAUTH-QUEUE", reg.inquire_tdqueue, "PHYQ")
         assert condition(reg.inquire_tdqueue, "NOQ") == (Resp.QIDERR, 1)
         assert reg.inquire_tdqueue("TERQ", "TYPE").type is Cvda.INTRA
@@ -373,7 +374,7 @@ def test_the_user_of_triggered_tasks():
         users=["CICSUSER", "CICSRGN", "PAYUSER", "BOB", "ALICE"],
         surrogates={"CICSUSER": ["BOB", "PAYUSER"], "CICSRGN": ["PAYUSER"]},
     )
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
         expect_rule("SET-SURROGATE", reg.set_tdqueue, "PAYQ", atiuserid="ALICE")
         expect_rule("SET-USERIDERR", reg.set_tdqueue, "PAYQ", atiuserid="NOBODY")
@@ -384,12 +385,14 @@ def test_the_user_of_triggered_tasks():
 @pytest.mark.rule("API-NOTAUTH-FINAL-TARGET")
 def test_requests_on_an_alias_are_checked_on_the_final_target():
     policy = AccessList(queues={"CICSUSER": {"PAYQ": Access.UPDATE}})
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         reg.writeq_td("ALIA", b"x")
         assert reg.readq_td("ALIA") == b"x"
         expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "PHYQ", b"x")
     with region(
-        security=AccessList(queues={"CICSUSER": {"ALIA": Access.ALTER}}), cmdsec="ALWAYS", ressec="ALWAYS"
+        security=SecurityOptions(
+            policy=AccessList(queues={"CICSUSER": {"ALIA": Access.ALTER}}), cmdsec="ALWAYS", ressec="ALWAYS"
+        )
     ) as reg:
         expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "ALIA", b"x")
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -136,7 +137,7 @@ def test_security():
         queues={"CICSUSER": {"PAYQ": Access.READ}},
         commands={"CICSUSER": {"STATISTICS": Access.READ, "*": Access.ALTER}},
     )
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         assert reg.extract_statistics("PAYQ")["writes"] == 0
         assert condition(reg.extract_statistics, "PHYQ") == (Resp.NOTAUTH, 101)
         assert condition(reg.perform_statistics) == (Resp.NOTAUTH, 100)

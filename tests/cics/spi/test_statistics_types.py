@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, define_transaction
+from tdqsim import Region, SystemOptions, define_transaction
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import define_tranclass
 from tests.cics.spi.helpers import condition
@@ -62,7 +62,7 @@ def test_active_tasks_of_a_region_without_limits():
 
 
 def test_tasks_that_wait_for_mxt():
-    with Region(CLASSES, mxt=10, **PLAIN) as region, region.task() as task:
+    with Region(CLASSES, system=SystemOptions(mxt=10), **PLAIN) as region, region.task() as task:
         region.register("FREE", nap)
         for _ in range(13):
             region.start("FREE")

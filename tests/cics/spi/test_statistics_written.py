@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, define_tdqueue
+from tdqsim import Region, SecurityOptions, define_tdqueue
 from tdqsim.cics import Access, AccessList
 from tdqsim.cics.files import DataFile
 from tdqsim.core.clock import Clock
@@ -258,13 +258,19 @@ def test_now_needs_a_change_of_recording(reg, task):
 
 def test_command_security():
     policy = AccessList(commands={"CICSUSER": {"STATISTICS": Access.READ, "DISPATCHER": Access.READ}})
-    with Region(security=policy, cmdsec="ALWAYS", supplied_queues=False) as reg, reg.task() as task:
+    with (
+        Region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS"), supplied_queues=False) as reg,
+        reg.task() as task,
+    ):
         assert task.inquire_statistics("INTERVAL").interval == 10000
         assert task.collect_statistics(tsqueue=True)["queues"] == 0
         assert task.inquire_dispatcher().prtyaging == 1000
         assert condition(task.set_statistics, recording="ON") == (Resp.NOTAUTH, 100)
         assert condition(task.set_dispatcher, prtyaging=1) == (Resp.NOTAUTH, 100)
-    with Region(security=AccessList(commands={}), cmdsec="ALWAYS", supplied_queues=False) as reg, reg.task() as task:
+    with (
+        Region(security=SecurityOptions(policy=AccessList(commands={}), cmdsec="ALWAYS"), supplied_queues=False) as reg,
+        reg.task() as task,
+    ):
         for refused in (task.inquire_statistics, lambda: task.collect_statistics(stats=True), task.inquire_dispatcher):
             assert condition(refused) == (Resp.NOTAUTH, 100)
 

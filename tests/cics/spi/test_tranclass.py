@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Region, define_transaction
+from tdqsim import Condition, Region, SecurityOptions, define_transaction
 from tdqsim.cics import Access, AccessList
 from tdqsim.definitions import define_tranclass, parse_csd, parse_definitions
 from tdqsim.errors import DefinitionError
@@ -65,7 +65,7 @@ def test_set_changes_what_is_given(task):
 def test_command_security():
     policy = AccessList(commands={"BOB": {"TCLASS": Access.READ}})
     definitions = [*CLASSES, define_transaction(name="PAYP")]
-    with Region(definitions, security=policy, cmdsec="ALWAYS", supplied_queues=False) as region:
+    with Region(definitions, security=SecurityOptions(policy=policy, cmdsec="ALWAYS"), supplied_queues=False) as region:
         with region.task(transid="PAYP", userid="BOB") as task:
             assert expect_rule("SEC-XCMD-TCLASS", task.inquire_tranclass, "ZCLASS", "MAXACTIVE").maxactive == 999
             with pytest.raises(Condition, match="NOTAUTH"):

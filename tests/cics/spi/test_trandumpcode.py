@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Region, define_transaction
+from tdqsim import Condition, Region, SecurityOptions, define_transaction
 from tdqsim.cics import Access, AccessList
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition
@@ -150,7 +150,11 @@ def test_system_dumps_and_shutdown_are_said_to_do_nothing(task):
 def test_command_security():
     policy = AccessList(commands={"BOB": {"TRANDUMPCODE": Access.READ}})
     with (
-        Region([define_transaction(name="PAYP")], security=policy, cmdsec="ALWAYS", supplied_queues=False) as region,
+        Region(
+            [define_transaction(name="PAYP")],
+            security=SecurityOptions(policy=policy, cmdsec="ALWAYS"),
+            supplied_queues=False,
+        ) as region,
         region.task(transid="PAYP", userid="BOB") as task,
     ):
         assert condition(task.inquire_trandumpcode, "PAY1") == (Resp.NOTFND, 1)

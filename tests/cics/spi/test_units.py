@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList
 from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Cvda, Resp
@@ -200,7 +201,7 @@ def test_a_disabled_transaction_is_not_started(reg):
 
 def test_command_security():
     policy = AccessList(commands={"CICSUSER": {"UOW": Access.READ}})
-    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+    with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:
         assert uows(reg) == []
         assert condition(reg.set_uow, UNKNOWN, uowstate="COMMIT") == (Resp.NOTAUTH, 100)
         assert condition(reg.inquire_task, 1) == (Resp.NOTAUTH, 100)

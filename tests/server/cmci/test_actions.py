@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region
+from tdqsim import Region, SecurityOptions
 from tdqsim.cics import Access, AccessList
 from tdqsim.server.host import Host
 from tdqsim.server.users import Role, User, Users
@@ -108,7 +108,13 @@ def people():
     """EYES may look, HANDS may operate; the policy of the region gives both READ to ORDQ alone."""
     policy = AccessList({"EYES": {"ORDQ": Access.READ}, "HANDS": {"ORDQ": Access.READ}})
     host = Host(frozen=True)
-    host.add(Region, DEFINITIONS, applid="SIMREG1", security=policy, ressec="ALWAYS", supplied_queues=False)
+    host.add(
+        Region,
+        DEFINITIONS,
+        applid="SIMREG1",
+        security=SecurityOptions(policy=policy, ressec="ALWAYS"),
+        supplied_queues=False,
+    )
     users = Users(
         User(name, frozenset({role}), password=secret())
         for name, role in (("EYES", Role.look), ("HANDS", Role.operate))

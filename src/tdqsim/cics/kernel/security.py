@@ -2,9 +2,9 @@
 
 Command and resource security are checked for transactions whose definition says CMDSEC(YES) and RESSEC(YES). Both are
 YES if the definition does not give them, as from CICS TS 6.2 on; the transactions of CICS itself have YES. A task whose
-transaction has no definition is not checked. ``Region(cmdsec="ALWAYS", ressec="ALWAYS")`` (the system initialisation
-parameters CMDSEC and RESSEC) checks every transaction. Attaching a transaction, surrogate users and unknown user ids
-are always checked.
+transaction has no definition is not checked. CMDSEC(ALWAYS) and RESSEC(ALWAYS), system initialisation parameters and
+attributes of :class:`~tdqsim.cics.SecurityOptions`, check every transaction. Attaching a transaction, surrogate users
+and unknown user ids are always checked.
 
 Each check asks :meth:`SecurityPolicy.permits` about a user, a resource class of RACF, a name in it, and a level:
 
