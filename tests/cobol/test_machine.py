@@ -108,14 +108,14 @@ OUT_OF_RANGE = [
 
 
 @pytest.mark.parametrize(("statement", "said"), OUT_OF_RANGE)
-def test_subscripts_are_checked_only_when_that_is_asked_for(workshop, statement, said):
+def test_subscripts_are_checked_unless_that_is_switched_off(workshop, statement, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(run(workshop, "'1234'", statement)) == 1
+        assert len(run(workshop, "'1234'", statement, ssrange="off")) == 1
     with pytest.warns(CobolWarning, match=said):
         run(workshop, "'1234'", statement, ssrange="warn")
     with pytest.raises(Abend) as met:
-        run(workshop, "'1234'", statement, ssrange="abend")
+        run(workshop, "'1234'", statement)
     assert "out of bounds" in str(met.value.cause)
 
 
@@ -128,7 +128,7 @@ def test_zoned_senders_of_move_are_checked_only_when_that_is_asked_for(workshop)
     assert "NUMCHECK" in str(met.value.cause)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(workshop, "SPACES", "MOVE D TO N", numcheck="abend", ssrange="abend")
+        run(workshop, "SPACES", "MOVE D TO N", numcheck="abend")
 
 
 def test_numcheck_finds_what_the_machine_takes(workshop):
@@ -288,6 +288,33 @@ def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, stat
         workshop.run("DIVZERO")
     assert caught.value.code == rule("COBOL-ZERO-DIVIDE").message == "ASRA"
     assert f"DIVZERO.cbl:14: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)
+
+
+def test_a_call_of_a_wrong_procedure_pointer_is_asra(workshop):
+    """S0C1 on the mainframe, or S0C4, S0C5, S0C6, as the address has it."""
+    storage = "01 P USAGE PROCEDURE-POINTER.\n01 Q REDEFINES P PIC 9(18) COMP-5."
+    workshop.program("JUMPS", storage, "MOVE 4660 TO Q\nCALL P\nGOBACK.")
+    with pytest.raises(Abend, match=r"abend ASRA: .*JUMPS\.cbl:9: signal 11 \(Segmentation fault\) at address 0x1234"):
+        workshop.run("JUMPS")
+
+
+DIFFERENCES = {
+    "COMPUTE R = FUNCTION MOD(A Z)": b"000",
+    "COMPUTE R = FUNCTION REM(A Z)": b"000",
+    "COMPUTE R = FUNCTION SQRT(M)": b"000",
+    "COMPUTE R = FUNCTION LOG(Z)": b"000",
+    "COMPUTE R = Z ** Z": b"001",
+    "COMPUTE R = M ** 0.5": b"777",
+}
+
+
+def test_functions_and_powers_without_a_result_go_on(workshop):
+    """Listed in the guide as differences: on the mainframe the run-time ends the program with a message."""
+    statements = [f"MOVE 777 TO R {each}\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(R) END-EXEC" for each in DIFFERENCES]
+    storage = "01 A PIC S9(3) VALUE 5.\n01 Z PIC S9(3) VALUE 0.\n01 M PIC S9(3) VALUE -4.\n01 R PIC 9(3)."
+    workshop.program("NORESULT", storage, "\n".join([*statements, "GOBACK."]))
+    workshop.run("NORESULT")
+    assert workshop.out() == list(DIFFERENCES.values())
 
 
 TAKES_A_NUMBER = [

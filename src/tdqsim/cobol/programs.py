@@ -64,8 +64,9 @@ class CobolPrograms:
         sources: folders of sources.
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
-        ssrange: the action for a subscript, reference modification or OCCURS DEPENDING ON that is out of range: ``off``
-            (as compiled with NOSSRANGE), ``warn`` (a CobolWarning) or ``abend`` (ASRA).
+        ssrange: the action for a subscript, reference modification or OCCURS DEPENDING ON that is out of range:
+            ``abend`` (ASRA), ``warn`` (a CobolWarning), or ``off`` (as compiled with NOSSRANGE, the mainframe's
+            default: the program reads and writes other storage, and may end the process).
         numcheck: the action for an item in arithmetic or a comparison that does not contain a valid number (NUMCHECK).
             Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
@@ -97,7 +98,7 @@ class CobolPrograms:
         sources: Iterable[Path | str],
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
-        ssrange: str = "off",
+        ssrange: str = "abend",
         initial: str = "low-values",
         numcheck: str = "off",
         zoned_move: str = "off",

@@ -205,7 +205,6 @@ def _run(source: Path, place: Place, options: dict[str, Any], terminal: str, deb
             made,
             sources=[source.parent],
             cache=on_demand.toolchain.default_cache(),
-            ssrange="abend",
             on_warning=warn,
             **options,
         )
