@@ -22,6 +22,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 from weakref import ref
@@ -419,5 +420,5 @@ def _say_abend(task: TaskData, abend: Abend, place: str) -> None:
         region.log.warning("abend", **values)
         return
     lines = own_lines(cause)
-    at = f" at {place}" if place and not lines and f"{place}:" not in str(abend) else ""
+    at = f" at {place}" if place and not lines and f"{Path(place).name}:" not in str(abend) else ""
     region.notices.say("abend", what=f"{abend}{at}", traceback=lines, **values)
