@@ -284,6 +284,8 @@ MISTAKEN = {
     "whem:\n    - {transaction: PAYP}\n    then: {}": (3, "is no key here; did you mean when?"),
     "when:\n    - {transaction: PAYP}": (2, "then: is missing; then: {} expects only that no task abends"),
     "given: {clock: noon}\n    when: [{transaction: PAYP}]\n    then: {}": (3, "given.clock"),
+    "given: {initial: NULLS}\n    when: [{transaction: PAYP}]\n    then: {}": (
+        3, "given.initial = 'NULLS': Input should be 'ZEROS', 'SPACES', 'LOW-VALUES' or 'UNDEFINED'"),
     "when:\n    - {transaction: PAYQ}\n    then: {}": (4, "transaction PAYQ is not defined; did you mean PAYP?"),
     "when:\n    - {program: ADDDER}\n    then: {}": (4, "there is no program of this name; did you mean ADDER?"),
     "when:\n    - write: PAYO\n      records: [A]\n    then: {}": (4, "queue PAYO is not installed; did you mean PAYQ?"),
@@ -467,6 +469,29 @@ def test_a_loop_fails_its_case_with_the_line_where_the_program_was(place):
     said = f"{place / 'cobol' / 'LOOPS.cbl'}:5: its commands have not suspended the task for 500 ms of processor time"
     assert said in str(result)
     assert re.search(r"^ +5 > +EXEC CICS ASKTIME END-EXEC$", str(result), re.MULTILINE)
+
+
+NOVALUE = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. NOVALUE.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  P PIC S9(7) COMP-3.
+       PROCEDURE DIVISION.
+           ADD 1 TO P
+           GOBACK.
+"""
+
+
+def test_a_case_says_how_items_without_value_begin(place):
+    (place / "cobol" / "NOVALUE.cbl").write_text(NOVALUE)
+    path = place / "initial.case.yaml"
+    path.write_text(
+        "cases:\n- {name: as the region, when: [{program: NOVALUE}], then: {abend: ASRA}}\n"
+        "- {name: zeros, given: {initial: ZEROS}, when: [{program: NOVALUE}], then: {}}\n"
+    )
+    with pytest.warns(UserWarning, match="items without VALUE begin so"):
+        assert [str(each) for each in run_cases(path) if not each.passed] == []
 
 
 LISTS = """\

@@ -437,15 +437,20 @@ def test_check_tells_a_misspelt_option_from_one_that_is_not_simulated(tmp_path, 
 
 
 @pytest.mark.cobc
-def test_compile_takes_the_folders_of_region_yaml(tmp_path, capsys, monkeypatch):
+def test_compile_takes_the_folders_of_region_yaml_and_refuses_a_misspelt_option(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "copy").mkdir()
     (tmp_path / "src").mkdir()
     (tmp_path / "region.yaml").write_text("cobol: {sources: [src], copybooks: [copy]}\n")
     (tmp_path / "copy" / "ITEM.cpy").write_text("       01  D PIC X(8).\n       01  N PIC S9(4) COMP.\n")
-    for name in ("ONE", "TWO", "THREE"):
-        (tmp_path / "src" / f"{name}.cbl").write_text(OPTION.format("ASKTIME").replace("OPTS", name))
-    assert main(["cobol", "compile", str(tmp_path)]) == 0
+    for name, command in (("ONE", "ASKTIME"), ("TWO", "READQ TD QUEUE('Q') INTO(D) LENGHT(N)"), ("WEBS", "WEB OPEN")):
+        (tmp_path / "src" / f"{name}.cbl").write_text(OPTION.format(command).replace("OPTS", name))
+    assert main(["cobol", "compile", str(tmp_path)]) == 1
+    source = tmp_path / "src"
+    mistake = "EXEC CICS READQ TD QUEUE('Q') INTO(D) LENGHT(N): LENGHT is not an option of READQ; did you mean LENGTH?"
     assert capsys.readouterr().out.splitlines() == [
-        f"{tmp_path / 'src' / f'{name}.cbl'}: {name} compiled" for name in ("ONE", "THREE", "TWO")
+        f"{source / 'ONE.cbl'}: ONE compiled",
+        f"{source / 'TWO.cbl'}:7: error: {mistake}",
+        f"{source / 'TWO.cbl'}: TWO compiled",
+        f"{source / 'WEBS.cbl'}: WEBS compiled",
     ]

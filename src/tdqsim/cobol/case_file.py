@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -247,6 +247,7 @@ class CaseGiven(_StrictCase):
 
     Attributes:
         clock: date and time of the clock in UTC, which then stands still, except for what tasks wait.
+        initial: the contents of items without VALUE, instead of those that region.yaml says.
         queues: records of transient data queues, added without triggers.
         ts: items of temporary storage queues.
         files: files with their records.
@@ -259,6 +260,7 @@ class CaseGiven(_StrictCase):
     """
 
     clock: _Text = "2026-01-01 08:00:00"
+    initial: Literal["ZEROS", "SPACES", "LOW-VALUES", "UNDEFINED"] | None = None
     queues: Mapping[str, _Records] = Field(default_factory=dict)
     ts: Mapping[str, _Records] = Field(default_factory=dict)
     files: Mapping[str, CaseFileData] = Field(default_factory=dict)

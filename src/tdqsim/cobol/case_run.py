@@ -93,7 +93,7 @@ def run_case(path: Path, file: CaseFile, case: Case, *, check_only: bool = False
     """Run one case, or only look for mistakes in it."""
     result = CaseResult(path, case.name)
     try:
-        with _region(Path(file.region), case.given.clock) as region:
+        with _region(Path(file.region), case.given) as region:
             run = _Run(region, CaseRecords(path.parent), result)
             checked = CaseCheck(region, run.programs, run.records, run.page)
             if mistakes := checked.mistakes(case, later=check_only):
@@ -107,10 +107,12 @@ def run_case(path: Path, file: CaseFile, case: Case, *, check_only: bool = False
 
 
 @contextmanager
-def _region(directory: Path, clock: str) -> Iterator[Region]:
+def _region(directory: Path, given: CaseGiven) -> Iterator[Region]:
     with tempfile.TemporaryDirectory(prefix="tdqsim-case-") as folder:
         file = _with_copies(load_region_file(directory), Path(folder))
-        moment = datetime.fromisoformat(clock)
+        if given.initial and file.cobol is not None:
+            file = file.model_copy(update={"cobol": file.cobol.model_copy(update={"initial": given.initial})})
+        moment = datetime.fromisoformat(given.clock)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         with Region.from_directory(file, clock=StillClock(int(moment.timestamp()) * 10**9)) as region:
             yield region

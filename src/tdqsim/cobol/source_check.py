@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tdqsim.cobol import calls
-from tdqsim.cobol.compiler import Options, expand
+from tdqsim.cobol.compiler import Module, Options, expand
 from tdqsim.cobol.file_names import source_of
 from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError, Translation, translate
@@ -36,9 +36,9 @@ class SourceFinding(NamedTuple):
     text: str
 
 
-def findings(translation: Translation) -> Iterator[SourceFinding]:
+def findings(program: Translation | Module) -> Iterator[SourceFinding]:
     """What is wrong with the commands of a program, and which of them are not simulated."""
-    for command in translation.commands:
+    for command in program.commands:
         if mistake := calls.misspelt(command):
             yield SourceFinding(True, f"{command.place}: error: {mistake}")
         elif why := calls.unserved(command):

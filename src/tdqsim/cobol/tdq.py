@@ -153,7 +153,9 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
                 typer.echo(str(program))
                 continue
             for each in (program, *program.following):
-                typer.echo(f"{source}: {each.program} compiled")
+                mistakes = [found.text for found in on_demand.source_check.findings(each) if found.wrong]
+                wrong += len(mistakes)
+                typer.echo("\n".join([*mistakes, f"{source}: {each.program} compiled"]))
     if wrong:
         raise typer.Exit(1)
 
