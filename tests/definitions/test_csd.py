@@ -389,3 +389,14 @@ def test_a_value_with_control_characters_is_left_out(kind):
     found = parse_csd(f"DEFINE {kind}(P) GROUP(G) PROFILE(A\x0cB)\n")
     assert [entry.resource.without_effect for entry in found.definitions.entries] == [{}]
     assert [(report.action, "printable" in report.message) for report in found.reports] == [("skipped", True)]
+
+
+@pytest.mark.rule("CSD-PRINTED")
+def test_a_printed_extract_has_a_column_for_the_printer():
+    """Each line begins with a blank, and a full one ends in column 72."""
+    full = f"{'        OPENTIME(INITIAL) TYPEFILE(OUTPUT)':56}DISPOSITION(MOD)"
+    assert len(full) == 72
+    found = parse_csd(f" DEFINE TDQUEUE(OUTQ) GROUP(G)\n        TYPE(EXTRA)\n{full}\n        RECORDSIZE(80)\n")
+    assert found.reports == ()
+    (queue,) = found.definitions.tdqueues
+    assert (queue.disposition, queue.recordsize) == ("MOD", 80)

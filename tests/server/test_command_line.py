@@ -279,7 +279,7 @@ def test_what_a_killed_server_left_is_as_good_as_nothing(place, tmp_path):
 def test_dfhcsdup_on_the_csd_of_the_served_region(store, tmp_path):
     deck = tmp_path / "deck.csd"
     deck.write_text(
-        "DEFINE TDQUEUE(CSDQ) GROUP(PAY) TYPE(INTRA)\nINSTALL GROUP(PAY)\nDELETE GROUP(NONE)\nADD GROUP(PAY) LIST(L)\n"
+        "DEFINE TDQUEUE(CSDQ) GROUP(PAY) TYPE(INTRA)\nINSTALL GROUP(PAY)\nCOPY GROUP(NONE) TO(G)\nADD GROUP(PAY) LIST(L)\n"
     )
     found = tdq("csd", deck, "--store", store)
     assert found.returncode == 1

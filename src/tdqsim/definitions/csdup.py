@@ -109,10 +109,24 @@ def _command_lines(text: str, importer: Importer) -> Iterator[_Line]:
     raw = text.removeprefix("\ufeff").split("\n")
     is_job = any(line.startswith("//") for line in raw)
     stream = _instream(raw, importer) if is_job else enumerate(raw, 1)
-    for number, written in stream:
-        line = written.rstrip("\r\f \x1a").expandtabs()
+    lines = [(number, written.rstrip("\r\f \x1a").expandtabs()) for number, written in stream]
+    printed = _is_printed([line for _, line in lines])
+    for number, line in lines:
         if line and not line.startswith("*") and not line.startswith("/*"):
-            yield _cut(line, number, importer)
+            yield _cut(line[1:] if printed else line, number, importer)
+
+
+def _is_printed(lines: list[str]) -> bool:
+    """Whether each line begins with a column for the printer, as the sample program of EXTRACT writes them.
+
+    Then none has anything in column 1, and a full one ends in column 72, not with a mark of continuation.
+    """
+    full = [line for line in lines if len(line) > _TEXT]
+    return (
+        bool(full)
+        and all(len(line) == _TEXT + 1 and not line.endswith("*") for line in full)
+        and not any(line[:1].strip() for line in lines)
+    )
 
 
 def _cut(line: str, number: int, importer: Importer) -> _Line:

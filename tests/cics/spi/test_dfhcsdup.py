@@ -79,7 +79,8 @@ CHANGES = {
     "VERIFY": (4, "W VERIFY has no effect: a command that was interrupted leaves nothing locked"),
     "SCAN TDQUEUE(PAYQ)": (0, "     TDQUEUE(PAYQ) GROUP(PAY)"),
     "REMOVE GROUP(PAY) LIST(NONE)": (8, "E SYSIN:1: NOTFND: there is no list NONE"),
-    "DELETE GROUP(NONE)": (8, "E SYSIN:1: NOTFND: there is no group NONE"),
+    "DELETE LIST(NONE)": (4, "W there is no list NONE"),
+    "DELETE TDQUEUE(*) GROUP(PAY)": (12, "E SYSIN:1: DELETE takes no generic name"),
     "DELTE GROUP(PAY)": (12, "E SYSIN:1: DELTE is not a command of DFHCSDUP; did you mean DELETE?"),
     "DEFINE TDQUEUE(PAYR) GROUP(PAY)\n TYPE(INTRA)\n TRIGGERLEVEL(40000)": (
         12, "E SYSIN:3: TDQUEUE(PAYR) triggerlevel = '40000': must be a whole number from 0 to 32767",
@@ -104,6 +105,15 @@ def test_commands(text):
         assert got == code, lines
         assert line is None or line in lines
         assert code < 8 or list(region.csd.definitions()) == before
+
+
+@pytest.mark.rule("CSDUP-DELETE-NONE")
+def test_a_deck_deletes_its_group_first():
+    with Region() as region:
+        code, lines = run(region, f"DELETE GROUP(PAY)\n{DECK}")
+        assert code == 4
+        assert lines[1].startswith(f"W {rule('CSDUP-DELETE-NONE').message}")
+        assert run(region, "DELETE GROUP(PAY)\nDEFINE TDQUEUE(PAYQ) GROUP(PAY) TYPE(INTRA)")[0] == 0
 
 
 @pytest.mark.rule("CSDUP-STOP", "CSDUP-RETURN-CODE", "CSDUP-COPY-DUPLICATE")

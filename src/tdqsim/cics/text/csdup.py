@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import DefinitionError, TdqError, UsageError
-from tdqsim.facts import table
+from tdqsim.facts import Resp, table
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -227,21 +227,19 @@ class Dfhcsdup:
         return [each.resource_name for each in self._csd.definitions(kind, name, group=group)]
 
     def _delete(self, given: _Operands) -> Iterator[str]:
-        grplist = given.get("LIST")
-        if grplist:
-            self._csd.delete_list(grplist)
-            return
-        group, remove = given.need("GROUP"), "REMOVE" in given.words
-        single = given.resource(required=False)
-        if single is None:
-            self._csd.delete(group=group, remove=remove)
-            return
-        kind, name = single
-        names = self._names(kind, name, group) if _is_generic(name) else [name]
-        for each in names:
-            self._csd.delete(kind, each, group=group, remove=remove)
-        if len(names) != 1:
-            yield f"{'I' if names else 'W'} {len(names)} definitions deleted"
+        grplist, single = given.get("LIST"), given.resource(required=False)
+        group = "" if grplist else given.need("GROUP")
+        if any(map(_is_generic, (grplist, group, single[1] if single else ""))):
+            raise _Wrong(given.line, "DELETE takes no generic name")
+        try:
+            if grplist:
+                self._csd.delete_list(grplist)
+            else:
+                self._csd.delete(*(single or ()), group=group, remove="REMOVE" in given.words)
+        except Condition as error:
+            if error.resp is not Resp.NOTFND:
+                raise
+            yield f"W {error.detail}"  # decks begin by deleting their group, also the first time
 
     def _rename(self, given: _Operands) -> Iterator[str]:
         kind, name = given.resource()
