@@ -103,9 +103,7 @@ def kill(task):
 """
 
 
-@pytest.fixture
-def region_directory(tmp_path: Path) -> Path:
-    folder = tmp_path / "region"
+def make_region_directory(folder: Path) -> Path:
     folder.mkdir()
     (folder / "definitions.yaml").write_text(DEFINITIONS)
     (folder / "stage_programs.py").write_text(PROGRAMS)
@@ -113,6 +111,11 @@ def region_directory(tmp_path: Path) -> Path:
         "applid: STAGEREG\ndefinitions: [definitions.yaml]\nhandlers: [stage_programs]\n"
     )
     return folder
+
+
+@pytest.fixture
+def region_directory(tmp_path: Path) -> Path:
+    return make_region_directory(tmp_path / "region")
 
 
 @pytest.fixture

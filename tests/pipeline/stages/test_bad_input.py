@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -45,6 +46,7 @@ from tdqsim.pipeline.stages import (
     table_files,
     write_report,
 )
+from tests.pipeline.stages.conftest import make_region_directory
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
@@ -95,13 +97,23 @@ def test_a_full_disk_for_a_data_set_names_the_data_set(
 # what is not finished ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def done(tmp_path: Path, region_directory: Path) -> Path:
-    """A run with everything done, reports too."""
-    run = replayed(tmp_path, region_directory, [write(f"R{n % 6}", n, "KEEP", b"%d" % n) for n in range(60)])
-    run_reconcile(run, [expecting(tmp_path / "x.parquet", [("R1", b"1")])], {}, "local")
+@pytest.fixture(scope="module")
+def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with everything done, reports too."""
+    folder = tmp_path_factory.mktemp("done")
+    directory = make_region_directory(folder / "region")
+    run = replayed(folder, directory, [write(f"R{n % 6}", n, "KEEP", b"%d" % n) for n in range(60)])
+    run_reconcile(run, [expecting(folder / "x.parquet", [("R1", b"1")])], {}, "local")
     write_report(run)
-    return run
+    return folder
+
+
+@pytest.fixture
+def done(tmp_path: Path, done_once: Path) -> Path:
+    """The run of a test's own, and what was expected of it."""
+    shutil.copytree(done_once / "run4", tmp_path / "run4")
+    shutil.copy(done_once / "x.parquet", tmp_path / "x.parquet")
+    return tmp_path / "run4"
 
 
 _calls: list[Any] = []

@@ -69,15 +69,15 @@ def test_a_worker_killed_in_every_stage(
     tmp_path: Path, region_directory: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = {"command": "WRITEQ TD", "queue": "KEEP"}
-    lines = [json.dumps({**event, "region": f"R{n % 5}", "seq": n, "data": f"D{n}"}) for n in range(50)]
+    lines = [json.dumps({**event, "region": f"R{n % 2}", "seq": n, "data": f"D{n}"}) for n in range(20)]
     (region_directory / "events.jsonl").write_text("\n".join(lines))
     expected = [
-        {"region": f"R{n % 5}", "seq": n, "command": "EXPECT", "queue": "KEEP", "data": f"D{n}".encode("cp037")}
-        for n in range(50)
+        {"region": f"R{n % 2}", "seq": n, "command": "EXPECT", "queue": "KEEP", "data": f"D{n}".encode("cp037")}
+        for n in range(20)
     ]
     write_events(region_directory / "expected.parquet", expected)
     alone = run(tmp_path / "alone", region_directory, name="local", more={})
-    assert (alone["ok"], alone["compared"]) == (True, 50)
+    assert (alone["ok"], alone["compared"]) == (True, 20)
     for stage, name in FUNCTIONS.items():
         where = f"tdqsim.pipeline.stages.{name}"
         module, _, attribute = where.rpartition(".")

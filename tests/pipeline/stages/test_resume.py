@@ -64,7 +64,7 @@ event = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(event, min_size=1, max_size=40), st.integers(1, 5), st.integers(1, 3))
 def test_nothing_is_seen_of_buckets_pieces_and_batches(
     tmp_path: Path, region_directory: Path, rows: list[dict[str, Any]], buckets: int, group: int
@@ -97,7 +97,7 @@ def test_a_seed_permutes_tasks_and_each_gives_the_same_again(tmp_path: Path, reg
 
 @pytest.fixture
 def ready(tmp_path: Path) -> Path:
-    rows = [write(f"R{n % 9}", n, "PAYQ", b"%d" % n) for n in range(900)]
+    rows = [write(f"R{n % 9}", n, "PAYQ", b"%d" % n) for n in range(450)]
     spread(tmp_path / "run", [write_events(tmp_path / "events.parquet", rows)], 3)
     return tmp_path / "run"
 

@@ -89,13 +89,13 @@ def test_however_it_is_spread_the_figures_are_the_same(tmp_path: Path) -> None:
     for regions, buckets, piece in ((1, 1, 1 << 26), (4, 2, 50_000), (11, 64, 7_000)):
         out = tmp_path / f"{regions}"
         result = run_job(
-            RunRequest(CARD_POSTING, out, "local", regions, buckets, records=300, seed=4, piece_bytes=piece)
+            RunRequest(CARD_POSTING, out, "local", regions, buckets, records=120, seed=4, piece_bytes=piece)
         )
         assert result.ok, result.details
         assert result.regions <= regions
         figures.append(result.figures)
     assert figures[0] == figures[1] == figures[2]
-    assert figures[0]["records_in"] == 300
+    assert figures[0]["records_in"] == 120
 
 
 def test_a_finished_run_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,11 +115,11 @@ def test_other_arguments_begin_anew(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
-    whole = run_job(RunRequest(CARD_POSTING, tmp_path / "whole", "local", 8, records=600))
+    whole = run_job(RunRequest(CARD_POSTING, tmp_path / "whole", "local", 8, records=300))
     command = [
         sys.executable, "-c",
         "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))",
-        "pipeline", "run", str(CARD_POSTING), "--records", "600", "--regions", "8", "--engine", "local",
+        "pipeline", "run", str(CARD_POSTING), "--records", "300", "--regions", "8", "--engine", "local",
         "--out", str(tmp_path / "killed"),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -129,7 +129,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert not (tmp_path / "killed" / "replay.manifest.parquet").exists()
-    resumed = run_job(RunRequest(CARD_POSTING, tmp_path / "killed", "local", 8, records=600))
+    resumed = run_job(RunRequest(CARD_POSTING, tmp_path / "killed", "local", 8, records=300))
     assert resumed.digest == whole.digest
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
 
