@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import tdqsim
 from tdqsim.facts import table
-from tdqsim.pipeline.option_table import reference_table
+from tdqsim.pipeline.option_table import declared_options
 from tests.generators import core_tables
 
 _GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
@@ -26,9 +27,25 @@ _QUEUES: Final = {
 }  # fmt: skip
 
 
+def _reference_table(name: str, columns: Mapping[str, str], **only: str) -> str:
+    """Options as a table in Markdown, for the reference.
+
+    Args:
+        name: the table that declares them.
+        columns: the cells shown, by the headings of their columns.
+        only: show only rows that have these cells.
+    """
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    for option in declared_options(name).values():
+        if all(option.row[cell] == value for cell, value in only.items()):
+            cells = {**option.row, "option": f"`{option.name}`", "values": option.allowed}
+            lines.append(f"| {' | '.join(cells[cell] for cell in columns.values())} |")
+    return "\n".join(lines) + "\n"
+
+
 def _qsam_tables() -> list[str]:
     groups = dict.fromkeys(row["group"] for row in table("qsam_options"))
-    return [reference_table("qsam_options", _QSAM, group=group) for group in groups] + [_uses_table()]
+    return [_reference_table("qsam_options", _QSAM, group=group) for group in groups] + [_uses_table()]
 
 
 def _uses_table() -> str:
@@ -46,7 +63,7 @@ def _uses_table() -> str:
 
 
 def _queue_tables() -> list[str]:
-    return [reference_table("queue_options", _QUEUES)]
+    return [_reference_table("queue_options", _QUEUES)]
 
 
 PAGES: Final = {

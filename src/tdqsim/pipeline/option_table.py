@@ -279,19 +279,3 @@ class OptionValues(dict[str, Any]):
             for name, option in self.known.items()
             if option.row[column] == value and self[name] != usual[option.name.lower()]
         )
-
-
-def reference_table(name: str, columns: Mapping[str, str], **only: str) -> str:
-    """Options as a table in Markdown, for the reference.
-
-    Args:
-        name: the table that declares them.
-        columns: the cells shown, by the headings of their columns.
-        only: show only rows that have these cells.
-    """
-    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    for option in declared_options(name).values():
-        if all(option.row[cell] == value for cell, value in only.items()):
-            cells = {**option.row, "option": f"`{option.name}`", "values": option.allowed}
-            lines.append(f"| {' | '.join(cells[cell] for cell in columns.values())} |")
-    return "\n".join(lines) + "\n"
