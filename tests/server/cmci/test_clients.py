@@ -12,15 +12,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
+from tdqsim.cli.chapters import chapter_text
 from tdqsim.server.users import Role, User, Users, hashed
 
 CLIENTS = Path(os.environ.get("TDQ_CMCI_CLIENTS") or "/usr/lib/cmci-clients")
@@ -74,7 +79,7 @@ PLAYBOOK = """
   gather_facts: false
   module_defaults:
     group/ibm.ibm_zos_cics.cmci:
-      {cmci_host: 127.0.0.1, cmci_port: "{{ port }}", cmci_user: ANNA, cmci_password: Secret1pw, insecure: true, context: SIMREG1}
+      {cmci_host: 127.0.0.1, cmci_port: "{{ port }}", insecure: true, context: SIMREG1}
   tasks:
     - ibm.ibm_zos_cics.cmci_create:
         type: CICSDefinitionTDQueue
@@ -129,8 +134,13 @@ def server(tmp_path_factory):
         "- {name: PAYQ, type: INTRA, atifacility: FILE, transid: PAYT, triggerlevel: 5}\n"
         "transaction:\n- {name: PAYT, program: PAYP}\n"
     )
+    (place / "pay").mkdir()
+    (place / "pay" / "region.yaml").write_text("applid: PAYREGN\nsysid: PAY1\ndefinitions: [pay.yaml]\n")
+    (place / "pay" / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: ERRQ, type: INTRA}\n"
+    )
     (place / "serve.yaml").write_text(
-        "directories: [region]\nfaces: {http: 0, control: no}\ntls: generated\nusers: users.yaml\ncmci: {plex: simplex}\n"
+        "directories: [region, pay]\nfaces: {http: 0, control: no}\ntls: generated\nusers: users.yaml\ncmci: {plex: simplex}\n"
     )
     users = Users([User("ANNA", frozenset({Role.operate}), password=hashed(PASSWORD))])
     users.write(place / "users.yaml")
@@ -147,11 +157,47 @@ def server(tmp_path_factory):
         process.stdout.close()
 
 
+@pytest.fixture
+def errq(server):
+    """The queue ERRQ of the guide, with three records."""
+    trusted = ssl.create_default_context(cafile=server["certificate"])
+
+    def ask(method, path, body):
+        request = Request(
+            f"{server['url']}/api/v1/regions/PAYREGN/queues/ERRQ{path}",
+            json.dumps(body).encode(),
+            {"Authorization": f"Bearer {server['token']}", "Content-Type": "application/json"},
+            method=method,
+        )
+        urlopen(request, context=trusted).close()
+
+    ask("POST", "/seed", [{"text": text} for text in ("one", "two", "three")])
+    yield
+    ask("PATCH", "", {"enablestatus": "ENABLED"})
+    ask("DELETE", "/records", None)
+
+
+def of_guide(pattern):
+    """A part of the chapter about browse scripts."""
+    return re.search(pattern, chapter_text("browse"), re.MULTILINE | re.DOTALL)[1]
+
+
 def ran(*words, **environment):
     done = subprocess.run(
         words, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **environment}
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def played(playbook, folder, *options):
+    """Run a playbook with its home in a folder."""
+    (folder / "play.yml").write_text(playbook)
+    (folder / "home").mkdir()
+    return ran(
+        str(CLIENTS / "ansible" / "bin" / "ansible-playbook"), str(folder / "play.yml"), *options,
+        ANSIBLE_COLLECTIONS_PATH=str(CLIENTS / "collections"), HOME=str(folder / "home"), ANSIBLE_NOCOLOR="1",
+        PYTHONPATH="", CMCI_USER="ANNA", CMCI_PASSWORD=PASSWORD,
+    )  # fmt: skip
 
 
 class Zowe:
@@ -197,20 +243,31 @@ def test_zowe_sdk(server, tmp_path):
     assert code == 0, text
     assert text.splitlines() == [
         "3", "ORDQ", "Rest API failure with HTTP(S) status 404", "DISABLED", "9", "NODATA", "INVALIDPARM",
-        "ORDQ,PAYQ",
+        "ORDQ,PAYQ,PAYQ",
     ]  # fmt: skip
+
+
+@needs_zowe
+def test_zowe_in_the_guide(server, errq):
+    line, *shown = of_guide(r"^    \$ zowe cics (.*?)\n\n").splitlines()
+    code, text = Zowe(server)(*shlex.split(line))
+    assert (code, [each.split() for each in text.splitlines()]) == (0, [each.split() for each in shown])
+
+
+@needs_ansible
+def test_ansible_in_the_guide(server, errq, tmp_path):
+    playbook = of_guide(r"^```yaml file=browse-playbook.yml\n(.*?)^```")
+    code, text = played(playbook.replace("8470", str(server["ports"]["http"])), tmp_path)
+    assert code == 0, text
+    assert "changed: [localhost] => (item=ERRQ 3 ENABLED)" in text
+    assert "PAYQ" not in text
 
 
 @needs_ansible
 def test_ansible(server, tmp_path):
-    (tmp_path / "play.yml").write_text(PLAYBOOK)
-    (tmp_path / "home").mkdir()
-    code, text = ran(
-        str(CLIENTS / "ansible" / "bin" / "ansible-playbook"), str(tmp_path / "play.yml"),
-        "-e", f"port={server['ports']['http']}", "-e", f"out={tmp_path / 'out.json'}",
-        ANSIBLE_COLLECTIONS_PATH=str(CLIENTS / "collections"), HOME=str(tmp_path / "home"), ANSIBLE_NOCOLOR="1",
-        PYTHONPATH="",
-    )  # fmt: skip
+    code, text = played(
+        PLAYBOOK, tmp_path, "-e", f"port={server['ports']['http']}", "-e", f"out={tmp_path / 'out.json'}"
+    )
     assert code == 0, text
     assert json.loads((tmp_path / "out.json").read_text()) == [
         "CSDAPI", 1, ["NEWQ", "PAYQ"], "9", "DISABLED", 1, 1, "31",
