@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import random
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.server.host import Host
+from tdqsim.server.http import Gate, application
 from tests.server.cmci.conftest import ROOT, TOKEN, Cmci, read, served
 
 INTRA = "CICSIntrapartitionTDQueue"
@@ -114,6 +117,34 @@ def test_any_body_gets_a_document(fuzzed):
             body[at : at + made.randint(0, 3)] = made.choice([b"", b"<", b"&", b'"', b"\x00", b"\xff", b"]]>", b"<!--"])
         answer = fuzzed.ask(f"{INTRA}/SIMREG1", "PUT", bytes(body))
         assert answer.message in ("DFHWU4006", "DFHWU4007") or answer.codes[0] in ("INVALIDPARM", "TABLEERROR", "OK")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_a_client_that_leaves_in_the_middle_changes_nothing(host, cmci, method):
+    """It leaves before the end of its body, or while its answer is sent."""
+    messages = [{"type": "http.request", "body": b'<request><action name="DIS', "more_body": method == "PUT"}]
+    sent = []
+
+    async def receive():
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+        if method == "GET" and message["type"] == "http.response.body":
+            raise OSError("the connection was lost")
+
+    path = f"{ROOT}/{INTRA}/SIMREG1"
+    headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    headers += [(b"content-length", b"54")] if method == "PUT" else []
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers,
+        "scheme": "http", "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 5), "http_version": "1.1", "root_path": "",
+    }  # fmt: skip
+    app = application(host, Gate(None, token=TOKEN))
+    with contextlib.suppress(OSError):
+        asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == (200 if method == "GET" else 400)
+    assert [each["enablestatus"] for each in cmci.ask(f"{INTRA}/SIMREG1").records] == ["ENABLED", "ENABLED"]
 
 
 def test_many_results():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
+from structlog.testing import capture_logs
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.server.host import Host
@@ -85,6 +86,13 @@ def test_criteria_that_are_not_valid(queues, criteria):
 
 def test_the_attribute_that_is_wrong_is_named(queues):
     assert queues.ask(f"{INTRA}/SIMREG1?CRITERIA=(NUMITMS=1)").feedback == [{"attribute1": "NUMITMS", "errorcode": "1"}]
+
+
+def test_the_log_says_what_is_wrong_with_criteria(queues):
+    with capture_logs() as lines:
+        queues.ask(f"{INTRA}/SIMREG1?CRITERIA=(TDQUEUE=A1%20B1)")
+    (line,) = [each for each in lines if each["event"] == "cmci_refused"]
+    assert (line["reason"], line["detail"]) == ("CRITERIA", "column 13: 'B1' was not expected")
 
 
 def test_many_criteria_with_or(queues):

@@ -21,12 +21,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import structlog
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.cics import Condition
 from tdqsim.errors import RegionClosed
+from tdqsim.server.audit import OWNER_NAME, one_line
 from tdqsim.server.cmci.acting import Feedback, act, create, definition_attributes
 from tdqsim.server.cmci.answers import CmciOutcome, answer, document, error, refusal_body
 from tdqsim.server.cmci.cache import ResultCache
@@ -53,6 +56,7 @@ from tdqsim.server.operations import operation
 from tdqsim.server.servefile import Cmci
 from tdqsim.server.users import SignOnRefused, TooManySignOns, User
 
+_log = structlog.get_logger("tdqsim.server")
 _NO_CONTEXT: Final = frozenset({"CICSPLEX"})
 """The tables that need no context."""
 _FUNCTIONS: Final[Mapping[str, str]] = {"GET": "GET", "PUT": "PERFORM SET", "DELETE": "PERFORM SET", "POST": "CREATE"}
@@ -72,10 +76,12 @@ class _Refused(Exception):
 
     Attributes:
         outcome: the answer.
+        detail: what is wrong, for the log: the codes of the answer do not say it.
     """
 
-    def __init__(self, response: str, reason: str = "", feedback: Sequence[Feedback] = ()) -> None:
+    def __init__(self, response: str, reason: str = "", feedback: Sequence[Feedback] = (), detail: str = "") -> None:
         super().__init__(response, reason)
+        self.detail = detail
         self.outcome = CmciOutcome(response, reason, feedback=feedback)
 
 
@@ -162,7 +168,7 @@ class _Cmci:
             raise NotUnderstood("DFHWU4041", target.resource[:40])
         if not target.context and resource.table not in _NO_CONTEXT:
             raise NotUnderstood("DFHWU4004")
-        body = None if request.method == "GET" else body_of(await request.body())
+        body = None if request.method == "GET" else body_of(await _received(request))
         version = self.version
         try:
             place = self._place(target)
@@ -173,6 +179,10 @@ class _Cmci:
                 outcome = await self._changed(request, user, place, resource, target, body)
         except _Refused as refused:
             outcome = refused.outcome
+            _log.info(
+                "cmci_refused", userid=user.id or OWNER_NAME, resource=resource.name, response=outcome.response,
+                reason=outcome.reason, detail=one_line(refused.detail),
+            )  # fmt: skip
         except Condition as condition:
             outcome = CmciOutcome("NOTPERMIT", "USRID") if condition.name == "NOTAUTH" else CmciOutcome("FAILED")
         except RegionClosed:
@@ -218,13 +228,13 @@ class _Cmci:
         try:
             fits = predicate(options["CRITERIA"], resource.attributes) if "CRITERIA" in options else None
         except CriteriaError as wrong:
-            raise _Refused("INVALIDPARM", "CRITERIA", _attribute_fault(wrong)) from None
+            raise _Refused("INVALIDPARM", "CRITERIA", _attribute_fault(wrong), str(wrong)) from None
         group = parameters.get("CSDGROUP", "")
         found = await records_of(self._host, place, resource, user.id, group)
         try:
             return await asyncio.to_thread(_chosen, found, fits, options.get("ORDERBY"), resource)
         except CriteriaError as wrong:
-            raise _Refused("INVALIDPARM", "ATTRIBUTE", _attribute_fault(wrong)) from None
+            raise _Refused("INVALIDPARM", "ATTRIBUTE", _attribute_fault(wrong), str(wrong)) from None
 
     async def _got(self, user: User, place: CmciPlace, resource: CmciResource, target: CmciTarget) -> CmciOutcome:
         _check_role(user, f"INQUIRE {resource.inquire or resource.table}")
@@ -276,6 +286,18 @@ class _Cmci:
             response, reason, count=count, succeeded=count - len(done.feedback), feedback=done.feedback,
             function="" if action.name != _UPDATE else "UPDATE" if resource.csd else "SET",
         )  # fmt: skip
+
+
+async def _received(request: Request) -> bytes:
+    """The body of a request.
+
+    Raises:
+        NotUnderstood: the client has left before its end.
+    """
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise NotUnderstood("DFHWU4007", "the client has left") from None
 
 
 def _check_role(user: User, name: str, values: Sequence[str] = ()) -> None:
