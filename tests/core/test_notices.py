@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import tdqsim
-from tdqsim.core.notices import Notice, Notices, Wording, own_lines
+from tdqsim.core.notices import Notice, Notices, own_lines
 from tdqsim.facts import notice_words, table
 
 _SAY = re.compile(r'notices\.say\(\s*"(\w+)"')
 
 
-def words(event: str, inserts: Mapping[str, object]) -> Wording:
-    return Wording("TDQ9999", "error", f"TDQUEUE({inserts['queue']})", f"{event}.", "Mend it.")
+def words(event: str, inserts: Mapping[str, object]) -> Notice:
+    return Notice("TDQ9999", f"TDQUEUE({inserts['queue']})", f"{event}.", "Mend it.", "error", event)
 
 
 @pytest.fixture
@@ -99,12 +99,13 @@ def test_every_event_that_is_said_has_its_words() -> None:
 
 
 def test_an_insert_that_is_missing_does_not_fail() -> None:
-    assert notice_words("open_failed", {"queue": "OUTQ", "reason": "no DD."}) == Wording(
+    assert notice_words("open_failed", {"queue": "OUTQ", "reason": "no DD."}) == Notice(
         "TDQ0009",
-        "error",
         "TDQUEUE(OUTQ)",
         "Its data set was not opened at install: no DD.",
         "Correct the definition or the DD card, then SET TDQUEUE(OUTQ) OPEN.",
+        "error",
+        "open_failed",
     )
     assert notice_words("open_failed", {}).resource == "TDQUEUE(????)"
 

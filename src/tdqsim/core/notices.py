@@ -20,8 +20,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Protocol
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.own_frames import is_own_frame
@@ -71,21 +71,11 @@ class Notice:
         return f"{text}\n{self.traceback}" if self.traceback else text
 
 
-class Wording(NamedTuple):
-    """The texts of an event, with its inserts in their places."""
-
-    id: str
-    severity: Severity
-    resource: str
-    reason: str
-    cure: str
-
-
 class Wordings(Protocol):
     """The texts of all events."""
 
-    def __call__(self, event: str, inserts: Mapping[str, object], /) -> Wording:
-        """The texts of one event."""
+    def __call__(self, event: str, inserts: Mapping[str, object], /) -> Notice:
+        """The notice of one event, without its time."""
 
 
 class EventLog(Protocol):
@@ -165,12 +155,9 @@ class Notices:
             write = self._log.error if words.severity == "error" else self._log.warning
             more = {} if exc_info is None else {"exc_info": exc_info}
             write(event, id=words.id, **inserts, **more)
-        return self._add(
-            Notice(
-                words.id, words.resource, _bounded(words.reason), _bounded(words.cure), words.severity, event,
-                str(inserts.get("task", "")), lines, self._time_ns(),
-            )
-        )  # fmt: skip
+        task, reason, cure = str(inserts.get("task", "")), _bounded(words.reason), _bounded(words.cure)
+        time_ns = self._time_ns()
+        return self._add(replace(words, reason=reason, cure=cure, task=task, traceback=lines, time_ns=time_ns))
 
     def clock_set_back(self, back_ns: int, ahead_ns: int) -> None:
         """Say that the machine's clock was set back; see :attr:`tdqsim.core.clock.Clock.on_set_back`."""

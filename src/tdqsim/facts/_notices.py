@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
-from tdqsim.core.notices import Severity, Wording
+from tdqsim.core.notices import Notice, Severity
 from tdqsim.facts._tables import table
 
 
@@ -22,8 +22,8 @@ def _rows() -> dict[str, dict[str, str]]:
     return {row["event"]: row for row in table("notices")}
 
 
-def notice_words(event: str, inserts: Mapping[str, object]) -> Wording:
-    """The texts of an event.
+def notice_words(event: str, inserts: Mapping[str, object]) -> Notice:
+    """The notice of an event, without its time.
 
     Args:
         event: the row of ``notices.tsv``.
@@ -35,4 +35,4 @@ def notice_words(event: str, inserts: Mapping[str, object]) -> Wording:
     row = _rows()[event]
     given = _Inserts({name: value.rstrip(".") if isinstance(value, str) else value for name, value in inserts.items()})
     resource, reason, cure = (row[each].format_map(given) for each in ("resource", "reason", "cure"))
-    return Wording(row["id"].format_map(given), cast("Severity", row["severity"]), resource, reason, cure)
+    return Notice(row["id"].format_map(given), resource, reason, cure, cast("Severity", row["severity"]), event)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.facts import ABEND_CODES, Resp, table
 
@@ -36,11 +36,8 @@ def what_to_do(command: str, condition: str) -> str:
     return next((todo for commands, todo in rows if fnmatchcase(command, commands)), "")
 
 
-class _Key(NamedTuple):
-    actor: str
-    command: str
-    resource: str
-    condition: str
+_Key = tuple[str, str, str, str]
+"""Of a group: its actor, command, resource and condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ class RefusedCommands:
         """
         if condition not in _TABLE or not what_to_do(command, condition):
             return None
-        key = _Key(actor, command, resource, condition)
+        key = (actor, command, resource, condition)
         before = self._groups.pop(key, None)
         if before is None:
             group = RefusedGroup(*key, 1, time_ns, time_ns, time_ns, task, userid)
@@ -136,7 +133,7 @@ class RefusedCommands:
 
     def put(self, group: RefusedGroup) -> None:
         """Replace a group by one with other values, or add one."""
-        key = _Key(group.actor, group.command, group.resource, group.condition)
+        key = (group.actor, group.command, group.resource, group.condition)
         self._groups[key] = group
 
     def abended(self, task: str, code: str) -> bool:
@@ -148,7 +145,7 @@ class RefusedCommands:
         if self._last is None:
             return False
         of_task, key, before = self._last
-        if of_task != task or ABEND_CODES.get(Resp[key.condition]) != code:
+        if of_task != task or ABEND_CODES.get(Resp[key[-1]]) != code:
             return False
         self._last = None
         if before is not None:

@@ -36,7 +36,7 @@ from tdqsim.facts import Cvda, Resp, notice_words
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.core.notices import Notice, Wording
+    from tdqsim.core.notices import Notice
 
 _NORMAL: Final = Resp.NORMAL.name
 _REFUSED_THERE: Final = ("routed_no_transaction", "routed_no_terminal")
@@ -310,7 +310,7 @@ def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Itera
         yield notice_words("transaction_not_installed", {"transid": queue.transid}).reason
 
 
-def _obstacle(region: RegionData, queue: IntraTdQueue) -> Wording | None:
+def _obstacle(region: RegionData, queue: IntraTdQueue) -> Notice | None:
     """What prevents the task of the trigger; a program that is missing here may be there in the running region."""
     obstacle = region.ati.obstacle(queue)
     return None if obstacle is not None and region.looks_from_outside and obstacle.id == "DFHAC2016" else obstacle

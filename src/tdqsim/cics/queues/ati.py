@@ -59,7 +59,7 @@ from tdqsim.facts import notice_words, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
-    from tdqsim.core.notices import Wording
+    from tdqsim.core.notices import Notice
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -161,7 +161,7 @@ class Ati:
             return "DFHTD0340", "it is remote", "trigger_remote"
         return None
 
-    def obstacle(self, queue: IntraTdQueue) -> Wording | None:
+    def obstacle(self, queue: IntraTdQueue) -> Notice | None:
         """What prevents that a task of this trigger runs, in the words of its notice; None for nothing known.
 
         Whether the level is reached, and whether the user may attach the transaction, is not looked at.
