@@ -334,11 +334,8 @@ def test_records_are_written_without_a_task(tdq: Tdq, triggering: Path) -> None:
 
 def test_inquire_shows_the_statistics(tdq: Tdq, pay: Path) -> None:
     assert tdq("write", pay, "PAYQ", "A", "--seed", "-s", "s1").code == 0
-    for options in ([], ["--report"]):
-        assert (
-            tdq("inquire", "--statistics", *options, "-s", "s1").out
-            == tdq("inquire", "--statistics", *options, "-s", "s1").out
-        )
+    rows = {line.split()[0]: line.split() for line in tdq("inquire", "--statistics", "-s", "s1").out.splitlines()}
+    assert "PAYQ" in rows
     assert "give neither a name nor --option" in tdq("inquire", "PAYQ", "--statistics", "-s", "s1").err
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tdqsim.cli.examples import example, examples_folder
     from tdqsim.cli.failures import guarded
     from tdqsim.cli.output import emit, emit_json, emit_table
-    from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, store_path
     from tdqsim.cli.progress import Bar
+    from tdqsim.cli.target import DdOption, DefinitionsOption, RegionOption, RegionTarget, StoreOption, store_path
 
 __all__ = [
     "COMMANDS",
@@ -32,8 +32,8 @@ __all__ = [
     "DefinitionsOption",
     "Exit",
     "InputError",
-    "Place",
     "RegionOption",
+    "RegionTarget",
     "StoreOption",
     "emit",
     "emit_json",
@@ -113,7 +113,7 @@ __getattr__, __dir__ = lazy_names(
         ".examples": ("example", "examples_folder"),
         ".failures": ("guarded",),
         ".output": ("emit", "emit_json", "emit_table"),
-        ".place": ("DdOption", "DefinitionsOption", "Place", "RegionOption", "StoreOption", "store_path"),
+        ".target": ("DdOption", "DefinitionsOption", "RegionTarget", "RegionOption", "StoreOption", "store_path"),
         ".progress": ("Bar",),
     },
 )

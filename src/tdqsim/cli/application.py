@@ -42,8 +42,8 @@ class _Command(TyperCommand):
         return _answered(super().get_params(ctx))
 
     def parse_args(self, ctx: _Parser, args: list[str]) -> list[str]:
-        if self._at_place:
-            args = on_demand.place.with_region_first(self, ctx, args)
+        if self._takes_target:
+            args = on_demand.target.with_region_first(self, ctx, args)
         if not ctx.resilient_parsing:
             if any(not word or word.endswith("=") for word in args):
                 self._refuse_empty_paths(ctx, args)
@@ -55,18 +55,18 @@ class _Command(TyperCommand):
         return list(ctx.args)
 
     @property
-    def _at_place(self) -> bool:
-        """Whether the command is about a region (see :func:`tdqsim.cli.place.at_place`)."""
-        return getattr(self.callback, "at_place", False)
+    def _takes_target(self) -> bool:
+        """Whether the command is about a region (see :func:`tdqsim.cli.target.takes_target`)."""
+        return getattr(self.callback, "takes_target", False)
 
     def collect_usage_pieces(self, ctx: _Parser) -> list[str]:
         options, *arguments = super().collect_usage_pieces(ctx)
-        return [options, *(["[DIR]"] if self._at_place else []), *arguments]
+        return [options, *(["[DIR]"] if self._takes_target else []), *arguments]
 
     def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
         """Options; or region directories, if one may stand first and no argument offers them."""
         offers = super().shell_complete(ctx, incomplete)
-        if self._at_place and not incomplete.startswith("-") and not ctx.params.get("region"):
+        if self._takes_target and not incomplete.startswith("-") and not ctx.params.get("region"):
             region = next(each for each in self.params if each.name == "region")
             offers += region.shell_complete(ctx, incomplete)
         return offers

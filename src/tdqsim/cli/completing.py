@@ -20,7 +20,7 @@ from tdqsim.cli.selection import supplied
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
-    from tdqsim.cli.place import Place
+    from tdqsim.cli.target import RegionTarget
 
 Offer = tuple[str, str]
 """A word, and its description."""
@@ -29,15 +29,15 @@ _REGION_FILE: Final = "region.yaml"
 
 def offered_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The queues of the definitions; also region directories, if one may stand first."""
-    place = _place(ctx)
-    own = [] if place is None else beginning(_read(lambda: _queues(place)), incomplete.upper())
-    return own if ctx.params.get("names") else own + offered_places(ctx, incomplete)
+    target = _target(ctx)
+    own = [] if target is None else beginning(_read(lambda: _queues(target)), incomplete.upper())
+    return own if ctx.params.get("names") else own + offered_regions(ctx, incomplete)
 
 
 def offered_transactions(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The transaction ids of the definitions, and those that queues start."""
-    place = _place(ctx)
-    return [] if place is None else beginning(_read(lambda: _transactions(place)), incomplete.upper())
+    target = _target(ctx)
+    return [] if target is None else beginning(_read(lambda: _transactions(target)), incomplete.upper())
 
 
 def offered_directories(incomplete: str) -> list[Offer]:
@@ -82,23 +82,25 @@ def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
     return [offer for offer in offers if offer[0].startswith(start)]
 
 
-def offered_places(ctx: typer.Context, incomplete: str) -> list[Offer]:
+def offered_regions(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Region directories, if one may be the first argument because nothing else selects the region."""
     return [] if ctx.params.get("region") else offered_directories(incomplete)
 
 
-def _place(ctx: typer.Context) -> Place | None:
-    """The place of the command that is being typed.
+def _target(ctx: typer.Context) -> RegionTarget | None:
+    """The region of the command that is being typed.
 
     While the value of an option is missing, the parser leaves the arguments as words.
     """
     given = ctx.params
     directory = given.get("region") or next((word for word in ctx.args if (Path(word) / _REGION_FILE).is_file()), None)
     try:
-        place = on_demand.place.Place(_path(directory), list(given.get("definitions") or ()), _path(given.get("store")))
+        target = on_demand.target.RegionTarget(
+            _path(directory), list(given.get("definitions") or ()), _path(given.get("store"))
+        )
     except TdqError:
         return None
-    return None if place.empty else place
+    return None if target.empty else target
 
 
 def _path(given: str | Path | None) -> Path | None:
@@ -113,22 +115,22 @@ def _data_queues(store: Path) -> list[Offer]:
     ]
 
 
-def _queues(place: Place) -> list[Offer]:
-    if place.directory is None and not place.definitions:
-        return _queues_of_store(place)
-    queues = place.load_definitions().tdqueues
+def _queues(target: RegionTarget) -> list[Offer]:
+    if target.directory is None and not target.definitions:
+        return _queues_of_store(target)
+    queues = target.load_definitions().tdqueues
     return [(queue.name, queue.description or queue.type or "REMOTE") for queue in queues]
 
 
-def _queues_of_store(place: Place) -> list[Offer]:
-    with on_demand.place.looking_here(place) as region:
+def _queues_of_store(target: RegionTarget) -> list[Offer]:
+    with on_demand.target.reading_here(target) as region:
         unused = supplied(region)
         queues = [(info.tdqueue.rstrip(), info.type.name) for info in region.browse_tdqueue("TYPE")]
     return [offer for offer in queues if offer[0] not in unused]
 
 
-def _transactions(place: Place) -> list[Offer]:
-    definitions = place.load_definitions()
+def _transactions(target: RegionTarget) -> list[Offer]:
+    definitions = target.load_definitions()
     transactions = {each.name: each.description or "transaction" for each in definitions.transactions}
     for queue in definitions.tdqueues:
         transid = getattr(queue, "transid", "")

@@ -20,7 +20,7 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.define import source_text
 from tdqsim.cli.errors import Exit, InputError
 from tdqsim.cli.output import emit
-from tdqsim.cli.place import Place, at_place, using
+from tdqsim.cli.target import RegionTarget, changing, takes_target
 
 if TYPE_CHECKING:
     from tdqsim.cics import Csd
@@ -31,9 +31,9 @@ _EXITS: Final = {0: Exit.OK, 4: Exit.OK, 8: Exit.CONDITION, 12: Exit.INPUT}
 
 
 @app.command("csd")
-@at_place(changes=True)
+@takes_target(changes=True)
 def csd(
-    place: Place,
+    target: RegionTarget,
     source: Annotated[
         Path, typer.Argument(metavar="[FILE]", help="The commands, or a job with them; - is the standard input.")
     ] = Path("-"),
@@ -46,7 +46,7 @@ def csd(
     """
     text = source_text(source, encoding)
     name = "stdin" if str(source) == "-" else str(source)
-    with place.served() as served:
+    with target.served() as served:
         if served is not None:
             if user:
                 raise InputError("--user: a server takes the user who has signed on")
@@ -54,8 +54,8 @@ def csd(
             emit("\n".join(answer["lines"]))
             _end(answer["return_code"])
             return
-    with _csd(place) as found:
-        job = on_demand.csdup.Dfhcsdup(found.by(user, agent="CSDBATCH"), str(place.store))
+    with _csd(target) as found:
+        job = on_demand.csdup.Dfhcsdup(found.by(user, agent="CSDBATCH"), str(target.store))
         for line in job.run(text, file=name):
             emit(line)
     _end(job.return_code)
@@ -67,14 +67,14 @@ def _end(return_code: int) -> None:
 
 
 @contextmanager
-def _csd(place: Place) -> Iterator[Csd]:
+def _csd(target: RegionTarget) -> Iterator[Csd]:
     """The CSD of the region, or of a store in which no region was started."""
-    file = place.region_file()
-    with on_demand.region_core.unstarted_store(place.require_store()) as store:
+    file = target.region_file()
+    with on_demand.region_core.unstarted_store(target.require_store()) as store:
         if store is not None:
             clock = on_demand.clock.Clock()
             yield on_demand.csd.csd_in(store, clock, file.zone, release=file.release, default_user=file.default_user)
             return
-    with using(place) as region:
+    with changing(target) as region:
         assert isinstance(region, on_demand.cics.Region)
         yield region.csd

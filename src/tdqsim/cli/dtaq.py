@@ -25,7 +25,7 @@ from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import store_path
+from tdqsim.cli.target import store_path
 from tdqsim.core.control import Address
 from tdqsim.core.hexadecimal import hex_bytes
 
@@ -93,9 +93,9 @@ class _At:
         Raises:
             InputError: no option selects a system.
         """
-        place = self.store if self.store is not None else self.directory
-        if self.server or (place is not None and Address.find(place) is not None):
-            with extension("server", "job")(self.server, place, self.user, ccsid) as served:
+        target = self.store if self.store is not None else self.directory
+        if self.server or (target is not None and Address.find(target) is not None):
+            with extension("server", "job")(self.server, target, self.user, ccsid) as served:
                 if served is not None:
                     yield served
                     return

@@ -20,9 +20,9 @@ from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table, on_terminal, shown_record
-from tdqsim.cli.place import Place, at_place, checked_queues, looking, options_of, unknown_outside
 from tdqsim.cli.queues import Json, Page
 from tdqsim.cli.selection import matching
+from tdqsim.cli.target import RegionTarget, checked_queues, options_of, reading, takes_target, unknown_outside
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import ConversionError
@@ -70,9 +70,9 @@ Words = Annotated[
 
 
 @app.command("explain")
-@at_place()
+@takes_target()
 def explain(
-    place: Place,
+    target: RegionTarget,
     names: Words = None,
     size: Annotated[int, typer.Option(min=1, help="The length of the record whose WRITEQ is predicted.")] = 1,
     history: Annotated[
@@ -100,19 +100,19 @@ def explain(
     words = names or []
     task = _task_of(words)
     if _asked_for("incidents", words):
-        _show_incidents(place, as_json=as_json)
+        _show_incidents(target, as_json=as_json)
         return
     if _asked_for("notices", words):
-        _show_notices(place, as_json=as_json)
+        _show_notices(target, as_json=as_json)
         return
     if task is not None:
-        _show_dump(place, task, size, as_json=as_json)
+        _show_dump(target, task, size, as_json=as_json)
         return
     if not words:
         raise InputError("which queue? Name one or more queues, or generic names")
     if record is not None and history is None:
         raise InputError("--record needs --history FILE, which has the operations")
-    with looking(place, programs=True) as region:
+    with reading(target, programs=True) as region:
         explanations = [_explained(region, name, size) for name in matching(region, words)]
         installed = {info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")}
         missing = [name for name in matching(region, words) if name not in installed]
@@ -150,12 +150,12 @@ def _show_rule(name: str, *, as_json: bool) -> None:
     emit_table(("rule", rule.id), [each for each in parts.items() if each[1]])
 
 
-def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
+def _show_dump(target: RegionTarget, task: int, size: int, *, as_json: bool) -> None:
     """Show the dump of a task that has abended, and explain what it used; explain a task that has not ended.
 
     The dump comes from the server that has the region, or from those that a server has kept in the store.
     """
-    with place.served() as region:
+    with target.served() as region:
         if region is not None:
             told = region.explain_task(task)["statements"]
             if task in [each["task"] for each in region.tasks()]:
@@ -165,8 +165,8 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
             explanations = [_explained(region, queue, size) for queue in dump.queues]
     if region is None:
         told = []
-        dump = _chosen(task, _kept_dumps(place, f"task {task}"))
-        with looking(place, programs=True) as local:
+        dump = _chosen(task, _kept_dumps(target, f"task {task}"))
+        with reading(target, programs=True) as local:
             explanations = [_explained(local, queue, size) for queue in dump.queues]
     if as_json:
         emit_json({**dump.as_dict(), "statements": told, "explanations": [_as_json(each) for each in explanations]})
@@ -180,19 +180,19 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
         _emit([each])
 
 
-def _show_incidents(place: Place, *, as_json: bool) -> None:
+def _show_incidents(target: RegionTarget, *, as_json: bool) -> None:
     """Show what is wrong now in a region of a server, the abends, and the refused commands.
 
     Without a server, these are the abends and refused commands that a server has kept in the store.
     """
-    with place.served() as region:
+    with target.served() as region:
         if region is not None:
             present: list[Any] = [each for each in region.incidents() if each["kind"] != "Refused"]
             dumps = [on_demand.dump.Dump.from_dict(each) for each in region.dumps()]
             refused: list[Any] = list(region.refused_commands())
     if region is None:
-        present, dumps = [], _kept_dumps(place, "incidents")
-        groups = extension("kept", "refused")(_store_of(place, "incidents"))
+        present, dumps = [], _kept_dumps(target, "incidents")
+        groups = extension("kept", "refused")(_store_of(target, "incidents"))
         refused = [{**each.as_dict(), "what": each.what, "todo": each.todo} for each in groups]
     if as_json:
         names = ("task", "transid", "code", "time_ns", "reason")
@@ -208,9 +208,9 @@ def _show_incidents(place: Place, *, as_json: bool) -> None:
     emit("\n".join(lines) or "No incident.")
 
 
-def _show_notices(place: Place, *, as_json: bool) -> None:
+def _show_notices(target: RegionTarget, *, as_json: bool) -> None:
     """Show the notices of a region of a server."""
-    with place.served() as region:
+    with target.served() as region:
         if region is None:
             raise InputError("notices: no server has the region; that of a command writes them to standard error")
         said = region.notices()
@@ -230,19 +230,19 @@ def _moment(time_ns: int) -> str:
     return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _store_of(place: Place, what: str) -> Path:
+def _store_of(target: RegionTarget, what: str) -> Path:
     """The store in which a server has kept what is asked for."""
-    if place.store is None:
+    if target.store is None:
         raise InputError(
             f"{what}: no server has the region, and no store is given in which a server has kept dumps. "
             "A test that fails shows its dump, and a program finds it in region.diagnostics.failures"
         )
-    return place.store
+    return target.store
 
 
-def _kept_dumps(place: Place, what: str) -> list[Dump]:
+def _kept_dumps(target: RegionTarget, what: str) -> list[Dump]:
     """The dumps that a server has kept in the store."""
-    store = _store_of(place, what)
+    store = _store_of(target, what)
     try:
         kept: list[Dump] = extension("kept", "dumps")(store)
     except OSError as error:

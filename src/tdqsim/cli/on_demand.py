@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tdqsim.cics.text import csdup as csdup
     from tdqsim.cics.text import exec_text as exec_text
     from tdqsim.cli import local_system as local_system
-    from tdqsim.cli import place as place
     from tdqsim.cli import region_check as region_check
     from tdqsim.cli import run_page as run_page
+    from tdqsim.cli import target as target
     from tdqsim.core import clock as clock
     from tdqsim.core.store import check as check
     from tdqsim.definitions import bms as bms
@@ -62,7 +62,7 @@ _MODULES: Final = (
     "tdqsim.cics.region_arguments", "tdqsim.cics.region_core", "tdqsim.cics.spi.csd", "tdqsim.core.clock",
     "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
     "tdqsim.cics.text.csdup", "tdqsim.cics.text.exec_text",
-    "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check",
+    "tdqsim.cli.local_system", "tdqsim.cli.target", "tdqsim.cli.region_check",
     "tdqsim.cli.run_page",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.layout_of_queue",

@@ -12,11 +12,20 @@ import typer
 
 from tdqsim import datasets
 from tdqsim.cli import on_demand, statistics_file
-from tdqsim.cli.completing import offered_places
+from tdqsim.cli.completing import offered_regions
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, at_place, looking, looking_here, say_forgotten, say_unknown, unknown_outside, using
 from tdqsim.cli.selection import supplied
+from tdqsim.cli.target import (
+    RegionTarget,
+    changing,
+    reading,
+    reading_here,
+    say_forgotten,
+    say_unknown,
+    takes_target,
+    unknown_outside,
+)
 from tdqsim.cli.watch import behind
 from tdqsim.errors import TdqError
 
@@ -35,7 +44,7 @@ Text = Annotated[
     typer.Argument(
         metavar="COMMAND",
         help="One command; without it, a session that you end with END.",
-        autocompletion=offered_places,
+        autocompletion=offered_regions,
     ),
 ]
 
@@ -61,9 +70,9 @@ def _session(prompt: str, act: Callable[[str], bool]) -> bool:
 
 
 @app.command("cemt")
-@at_place()
+@takes_target()
 def cemt(
-    place: Place,
+    target: RegionTarget,
     text: Text = None,
     panel: Annotated[
         bool, typer.Option("--panel", help="Show each resource as with ENTER on its line: one attribute a line.")
@@ -73,7 +82,7 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
-        place.require_target()
+        target.require_target()
 
     def act(region: Region | ServedRegion, request: str) -> bool:
         if not isinstance(region, on_demand.cics.Region):
@@ -91,7 +100,7 @@ def cemt(
             say_forgotten(result.request.resource, result.request.values)
         return not result.errors
 
-    with looking(place, anywhere=only_syntax) if only_looks else using(place) as region:
+    with reading(target, anywhere=only_syntax) if only_looks else changing(target) as region:
         well = act(region, text) if text is not None else _session("CEMT", lambda line: act(region, line))
     if not well:
         raise typer.Exit(Exit.CONDITION)
@@ -116,9 +125,9 @@ def _kind(text: str) -> tuple[bool, bool]:
 
 
 @app.command("ceci")
-@at_place(changes=True)
+@takes_target(changes=True)
 def ceci(
-    place: Place,
+    target: RegionTarget,
     text: Text = None,
     as_json: Json = False,
 ) -> None:
@@ -127,7 +136,7 @@ def ceci(
     The exit code is 1 if a command ends in a condition, or a task that it has started abends.
     """
     with (
-        using(place, start=True) as region,
+        changing(target, start=True) as region,
         behind(region) as outcome,
         on_demand.ceci.session(region)
         if isinstance(region, on_demand.cics.Region)
@@ -155,18 +164,18 @@ def ceci(
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-def show_statistics(place: Place, *, everything: bool, report: bool, as_json: bool) -> None:
+def show_statistics(target: RegionTarget, *, everything: bool, report: bool, as_json: bool) -> None:
     """Print the statistics of the last run on the store, or the current ones, as a table, a report or JSON."""
     statistics = None
     applid = ""
-    with place.served() as served:
+    with target.served() as served:
         if served is not None:
             statistics, applid = cast("dict[str, Any]", served.statistics()), served.applid
-    if statistics is None and place.store is not None:
-        statistics = statistics_file.read(place.store)
+    if statistics is None and target.store is not None:
+        statistics = statistics_file.read(target.store)
         applid = "" if statistics is None else statistics.pop("applid", "")
     if statistics is None:
-        with looking_here(place) as looked:
+        with reading_here(target) as looked:
             statistics, applid = looked.statistics.now().as_dict(), looked.applid
             say_unknown(unknown_outside(looked) - supplied(looked))
     queues = [queue for queue in statistics["queues"] if everything or any(queue[name] for name in _COUNTED)]
@@ -189,15 +198,15 @@ _COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_item
 
 
 @app.command("output")
-@at_place(changes=True)
+@takes_target(changes=True)
 def output(
-    place: Place,
+    target: RegionTarget,
     which: Annotated[
         str,
         typer.Argument(
             metavar="JOB|NUMBER",
             help="Show the cards of a job (JOB00001, or its name), or print a SYSOUT data set by its number.",
-            autocompletion=offered_places,
+            autocompletion=offered_regions,
         ),
     ] = "",
     letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only SYSOUT of this class.")] = "",
@@ -207,8 +216,8 @@ def output(
     is_job = bool(which) and not which.isdigit()
     if is_job and letter:
         raise InputError(f"--class selects SYSOUT data sets; {which} is a job")
-    printed = [] if is_job else _printed(place, letter, which)
-    jobs = [] if letter or (which and not is_job) else _jobs(place, which)
+    printed = [] if is_job else _printed(target, letter, which)
+    jobs = [] if letter or (which and not is_job) else _jobs(target, which)
     if which and not printed and not jobs:
         what = f"job {which.upper()}" if is_job else f"SYSOUT data set {which}"
         raise InputError(f"there is no {what}; tdq output lists them")
@@ -230,13 +239,13 @@ def _emit_rows(columns: tuple[str, ...], rows: list[_Row]) -> None:
     emit_table(columns, ([row[name] for name in columns] for row in rows))
 
 
-def _jobs(place: Place, job: str) -> list[_Row]:
+def _jobs(target: RegionTarget, job: str) -> list[_Row]:
     """The submitted jobs with their cards as ``lines``: all, or those with an ID or a name."""
-    with place.served() as served:
+    with target.served() as served:
         if served is not None:
             listed = _jobs_there(served)
         else:
-            with looking_here(place) as region:
+            with reading_here(target) as region:
                 listed = [_job_row(each, region.options.zone) | {"lines": each.text()} for each in region.jobs]
         return [row for row in listed if job.upper() in ("", row["id"], row["name"])]
 
@@ -270,14 +279,14 @@ def _jobs_there(served: ServedRegion) -> list[_Row]:
     return listed
 
 
-def _printed(place: Place, letter: str, number: str) -> list[_Row]:
+def _printed(target: RegionTarget, letter: str, number: str) -> list[_Row]:
     """The SYSOUT data sets of a class, or the one with a number, with what they print as ``text``."""
-    with place.served() as served:
+    with target.served() as served:
         if served is not None:
             listed = [(each, list(served.printed(each["number"])))
                       for each in served.sysout(letter.upper()) if number in ("", str(each["number"]))]  # fmt: skip
         else:
-            with looking_here(place) as region:
+            with reading_here(target) as region:
                 listed = list(_printed_here(region, letter, number))
     columns = ("number", "class", "ddname", "control")
     return [{**{name: each[name] for name in columns}, "lines": len(text), "text": text} for each, text in listed]

@@ -12,19 +12,19 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import (
-    Place,
-    at_place,
+from tdqsim.cli.selection import is_generic, matching, supplied
+from tdqsim.cli.target import (
+    RegionTarget,
+    changing,
     checked_queues,
-    looking,
     options_of,
+    reading,
     say_forgotten,
     say_no_store,
     say_unknown,
+    takes_target,
     unknown_outside,
-    using,
 )
-from tdqsim.cli.selection import is_generic, matching, supplied
 from tdqsim.core.codepage import codepage
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.facts import SET_TDQUEUE_OPTIONS
@@ -75,9 +75,9 @@ def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
 
 
 @app.command("inquire")
-@at_place()
+@takes_target()
 def inquire(
-    place: Place,
+    target: RegionTarget,
     names: Names = None,
     option: Annotated[
         list[str] | None,
@@ -104,17 +104,17 @@ def inquire(
 
         if names or option:
             raise InputError("--statistics shows all queues: give neither a name nor --option")
-        show_statistics(place, everything=everything, report=report, as_json=as_json)
+        show_statistics(target, everything=everything, report=report, as_json=as_json)
         return
     words = names or []
     options = _checked_options(option)
-    with looking(place) as region:
+    with reading(target) as region:
         single = len(words) == 1 and not is_generic(words[0])
         shown = options or (() if single or as_json else _SUMMARY)
         folded = frozenset() if words or everything else supplied(region)
         wanted = [name for name in matching(region, words) if name not in folded]
         infos = {name: region.inquire_tdqueue(name, *shown) for name in wanted}
-        say_no_store(place, region)
+        say_no_store(target, region)
         unknown = unknown_outside(region)
     if not infos and words:
         warn(f"no queue has the name {' or '.join(words)}")
@@ -173,9 +173,9 @@ def _cell(value: object) -> str:
 
 
 @app.command("peek")
-@at_place()
+@takes_target()
 def peek(
-    place: Place,
+    target: RegionTarget,
     names: Names = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=0, help="The maximum number of records of each queue.")
@@ -189,11 +189,11 @@ def peek(
 ) -> None:
     """Show the records of queues in order, without removing them."""
     words = names or []
-    with looking(place) as region:
-        say_no_store(place, region)
+    with reading(target) as region:
+        say_no_store(target, region)
         if fields:
             chosen = list(matching(region, words)) if words else _holding(region)
-            _peek_fields(place, region, chosen, limit, as_json=as_json)
+            _peek_fields(target, region, chosen, limit, as_json=as_json)
             return
         table = codepage(page or options_of(region).codepage)
         wanted = list(matching(region, words)) if words else _holding(region)
@@ -217,13 +217,13 @@ def peek(
 
 
 def _peek_fields(
-    place: Place, region: Region | ServedRegion, names: list[str], limit: int | None, *, as_json: bool
+    target: RegionTarget, region: Region | ServedRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
     """Print records by the layouts of their queues; a queue without a layout is an error."""
-    layouts = on_demand.layout_of_queue.queue_layouts(place.region_file())
+    layouts = on_demand.layout_of_queue.queue_layouts(target.region_file())
     missing = [name for name in names if name not in layouts]
     if missing:
-        what = "no region directory is given" if place.directory is None else "region.yaml gives it no layout"
+        what = "no region directory is given" if target.directory is None else "region.yaml gives it no layout"
         raise InputError(f"--fields: queue {missing[0]}: {what}")
     if as_json:
         records = {name: _records(region, name, limit) for name in names}
@@ -259,9 +259,9 @@ def _records(region: Region | ServedRegion, name: str, limit: int | None) -> lis
 
 
 @app.command("set", context_settings={"ignore_unknown_options": True})  # so that --triggerlevel 9 can be answered
-@at_place(changes=True)
+@takes_target(changes=True)
 def set_queue(
-    place: Place,
+    target: RegionTarget,
     name: Annotated[
         str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues, callback=checked_queues)
     ],
@@ -272,7 +272,7 @@ def set_queue(
 ) -> None:
     """SET TDQUEUE: change attributes of a queue, if its state allows it."""
     options = _settings(changes)
-    with using(place) as region:
+    with changing(target) as region:
         region.set_tdqueue(name.upper(), **options)
         if isinstance(region, on_demand.cics.Region):
             say_forgotten("TDQUEUE", options)

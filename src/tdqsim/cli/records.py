@@ -14,7 +14,7 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, checked_queues, options_of, using
+from tdqsim.cli.target import RegionTarget, changing, checked_queues, options_of, takes_target
 from tdqsim.cli.watch import behind
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.symbolic_links import stays_here
@@ -49,9 +49,9 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 @app.command("read")
-@at_place(changes=True)
+@takes_target(changes=True)
 def read(
-    place: Place,
+    target: RegionTarget,
     queue: Queue,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of records.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Until QZERO.")] = False,
@@ -65,8 +65,8 @@ def read(
     """READQ TD: read records, which removes them from the queue. Exit code 1 with QZERO if there are fewer."""
     short: TdqError | None = None
     taken = 0
-    place.require_records()
-    with using(place) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
+    target.require_records()
+    with changing(target) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
         table = codepage(page or options_of(region).codepage)
         if region.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
             region.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
@@ -96,9 +96,9 @@ def read(
 
 
 @app.command("write")
-@at_place(changes=True)
+@takes_target(changes=True)
 def write(
-    place: Place,
+    target: RegionTarget,
     queue: Queue,
     records: Texts = None,
     source: Source = None,
@@ -115,9 +115,9 @@ def write(
     The exit code is 1 if a task that it has started abends, or a trigger starts nothing.
     """
     if without_task:
-        _seed(place, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
+        _seed(target, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
         return
-    with using(place, start=True) as region, behind(region) as outcome:
+    with changing(target, start=True) as region, behind(region) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         try:
             written = region.writeq_td_all(queue.upper(), incoming)
@@ -128,7 +128,7 @@ def write(
 
 
 def _seed(
-    place: Place,
+    target: RegionTarget,
     queue: str,
     records: list[str] | None,
     source: Path | None,
@@ -138,7 +138,7 @@ def _seed(
     *,
     as_hex: bool,
 ) -> None:
-    with using(place) as region:
+    with changing(target) as region:
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         seeded = region.seed(queue.upper(), incoming)
     emit(f"{queue.upper()}: {seeded} seeded")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tdqsim.cics import Region
 from tdqsim.cics.region_arguments import from_region_file
-from tdqsim.cli.place import NO_PROGRAMS
+from tdqsim.cli.target import NO_PROGRAMS
 from tdqsim.definitions import ExtraQueue, IntraQueue, RemoteQueue, Transaction
 from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
 from tdqsim.errors import DefinitionError, Problem, TdqError

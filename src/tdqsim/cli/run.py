@@ -12,9 +12,9 @@ from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_directories, offered_transactions
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit_json
-from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.report import Report
+from tdqsim.cli.target import DdOption, DefinitionsOption, RegionTarget, StoreOption
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import TdqError
 from tdqsim.job import JobRequest, named_class
@@ -68,8 +68,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a region, its transactions and its job until no task can continue; show its queues; check the results."""
-    place = Place(region, definitions or [], store, dd or [])
-    request = _Request(place, handlers or [], start or [], out, records, seed, page)
+    target = RegionTarget(region, definitions or [], store, dd or [])
+    request = _Request(target, handlers or [], start or [], out, records, seed, page)
     with Bar(wanted=not as_json) as bar:
         report = _carry_out(request, bar)
     if as_json:
@@ -85,7 +85,7 @@ class _Request:
 
     def __init__(
         self,
-        place: Place,
+        target: RegionTarget,
         handlers: list[str],
         start: list[str],
         out: Path | None,
@@ -93,13 +93,13 @@ class _Request:
         seed: int,
         page: Path | None = None,
     ) -> None:
-        if place.directory is None and not place.definitions:
+        if target.directory is None and not target.definitions:
             raise InputError("no region to run: name a region directory, or give --definitions; tdq new pay writes one")
-        place.check_not_served("this run")
-        self.place = place
-        self.file: RegionFile = place.region_file()
-        self.definitions = place.load_definitions()
-        place.check_cards(self.definitions)
+        target.check_not_served("this run")
+        self.target = target
+        self.file: RegionFile = target.region_file()
+        self.definitions = target.load_definitions()
+        target.check_cards(self.definitions)
         self.handlers = (*self.file.handlers, *handlers)
         self.start = (*self.file.start, *(name.upper() for name in start))
         self.out = out
@@ -114,7 +114,7 @@ class _Request:
     @property
     def name(self) -> str:
         """The name of its output directory."""
-        return (self.place.directory or Path()).resolve().name or "region"
+        return (self.target.directory or Path()).resolve().name or "region"
 
 
 class _Watch:
@@ -142,7 +142,7 @@ class _Watch:
 
 
 def _carry_out(request: _Request, bar: Bar) -> Report:
-    with output_directory(request.out, request.name) as output, request.place.modules():
+    with output_directory(request.out, request.name) as output, request.target.modules():
         job = _job(request, output, bar)
         cards = _cards(request, output)
         if job is not None:
@@ -153,7 +153,7 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
             "seed": request.seed,
             "dd": cards,
         }
-        with request.place.open(**arguments) as region:
+        with request.target.open(**arguments) as region:
             report = _run(region, request, job, bar)
         if job is not None:
             _finish(job, region, report)
@@ -192,14 +192,14 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
     for notice in watch.outcomes.notices:
         if notice.severity == "warning":
             warn(str(notice))
-    if request.place.store is not None:
-        statistics_file.write(request.place.store, region)
+    if request.target.store is not None:
+        statistics_file.write(request.target.store, region)
     return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.outcomes.ended, abends=abends)
 
 
 def _cards(request: _Request, output: Path) -> dict[str, Any]:
     """The DD cards of the command line, and one for the messages of CICS unless it was given."""
-    cards = request.place.cards()
+    cards = request.target.cards()
     if _MESSAGES not in request.file.dd:
         cards.setdefault(_MESSAGES, output / _MESSAGES)
     return cards
@@ -213,9 +213,9 @@ def _job(request: _Request, output: Path, bar: Bar) -> JobClass | None:
     """
     if not request.file.job:
         return None
-    directory = request.place.directory or Path()
+    directory = request.target.directory or Path()
     files = {name: Path(card.path) for name, card in request.file.dd.items() if card.path}
-    files |= {name: card.path for name, card in request.place.cards().items() if card.path is not None}
+    files |= {name: card.path for name, card in request.target.cards().items() if card.path is not None}
     made: JobClass = named_class(request.file.job)(
         JobRequest(directory, output, files, request.records, request.seed, bar.update)
     )

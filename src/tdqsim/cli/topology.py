@@ -12,7 +12,7 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import example
 from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, ServerOption
+from tdqsim.cli.target import RegionTarget, ServerOption
 from tdqsim.core.control import Address
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ def _owner(directory: Path | None) -> Site:
     if (where / on_demand.systemfile.SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
         system, definitions = on_demand.systemfile.load_system_file(where)
         return on_demand.topology.Site(system.name, "", definitions)
-    place = Place(directory)
-    if place.directory is None:
+    target = RegionTarget(directory)
+    if target.directory is None:
         raise InputError(
             "no directory: name a region directory (with region.yaml) or a system directory (with system.yaml)"
         )
-    return on_demand.run_page.owner_of(place.load_definitions(), place.region_file())
+    return on_demand.run_page.owner_of(target.load_definitions(), target.region_file())

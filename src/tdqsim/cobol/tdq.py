@@ -24,8 +24,8 @@ from tdqsim.cli import (
     DefinitionsOption,
     Exit,
     InputError,
-    Place,
     RegionOption,
+    RegionTarget,
     StoreOption,
     emit,
     emit_json,
@@ -186,10 +186,10 @@ def run(
         raise InputError(f"{source}: there is no such file")
     if debug not in ("", "stdio") and not (debug.isascii() and debug.isdigit() and int(debug) <= _HIGHEST_PORT):
         raise InputError(f"--debug {debug}: must be a port from 0 to {_HIGHEST_PORT}, or stdio")
-    place = Place(region, definitions or [], store, dd or [])
-    place.check_not_served("this run")
+    target = RegionTarget(region, definitions or [], store, dd or [])
+    target.check_not_served("this run")
     options = {"copybooks": copybooks or (), "on_statement": _print_step if trace else None}
-    child = on_demand.child_process.ChildProcess(lambda _lines: _run(source, place, options, terminal, debug))
+    child = on_demand.child_process.ChildProcess(lambda _lines: _run(source, target, options, terminal, debug))
     for _ in child.lines():
         pass
     if child.died:
@@ -200,9 +200,9 @@ def run(
         raise typer.Exit(child.code)
 
 
-def _run(source: Path, place: Place, options: dict[str, Any], terminal: str, debug: str) -> int:
+def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: str, debug: str) -> int:
     """Run the program in this process; returns the exit code."""
-    with _debugged(debug), place.open() as made:
+    with _debugged(debug), target.open() as made:
         programs = cobol.CobolPrograms(
             made,
             sources=[source.parent],

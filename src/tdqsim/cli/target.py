@@ -118,7 +118,7 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     a region.yaml, if it is the name of an example, if it is written as the path of a directory (``.``, ``./PAYQ``).
 
     Args:
-        command: a command that :func:`at_place` has made.
+        command: a command that :func:`takes_target` has made.
         ctx: its context.
         args: the words after its name.
 
@@ -165,8 +165,8 @@ def _is_written_as_path(word: str) -> bool:
 
 
 @dataclass
-class Place:
-    """The place of a command: the region that it works on.
+class RegionTarget:
+    """The region that a command works on, as the command line selects it.
 
     Attributes:
         directory: the region directory, or None.
@@ -231,11 +231,11 @@ class Place:
 
         The server is found by the store if one is given, otherwise by the directory.
         """
-        place = self.store if self.store is not None else self.directory
-        if not self.server and (place is None or Address.find(place) is None):
+        target = self.store if self.store is not None else self.directory
+        if not self.server and (target is None or Address.find(target) is None):
             yield None
             return
-        with extension("server", "region")(self.server, place) as region:
+        with extension("server", "region")(self.server, target) as region:
             yield region
 
     def check_not_served(self, what: str) -> None:
@@ -249,17 +249,17 @@ class Place:
         Raises:
             InputError: a server has the store.
         """
-        place = self.store if self.store is not None else self.directory
-        if place is None or Address.find(place) is None:
+        target = self.store if self.store is not None else self.directory
+        if target is None or Address.find(target) is None:
             return
-        address = extension("server", "answering")(place)
+        address = extension("server", "answering")(target)
         if address is None:
             return
-        there = f"{place}: {address.kind} {address.name} is served there by process {address.pid}"
+        there = f"{target}: {address.kind} {address.name} is served there by process {address.pid}"
         if self.store is not None:
             raise InputError(
                 f"{there}; {what} needs its own store: give another --store, or none, or start transactions in the"
-                f' server (tdq ceci --store {place} "START TRANSID(T)")'
+                f' server (tdq ceci --store {target} "START TRANSID(T)")'
             )
         warn(f"{there}; {what} uses its own region, and changes nothing in the server")
 
@@ -328,24 +328,24 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | ServedRegion]:
-    """The region for a command that only reads: in the server that has it, otherwise by :func:`looking_here`."""
-    with place.served() as served:
+def reading(target: RegionTarget, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | ServedRegion]:
+    """The region for a command that only reads: in the server that has it, otherwise by :func:`reading_here`."""
+    with target.served() as served:
         if served is not None:
             yield served
             return
-    with looking_here(place, programs=programs, anywhere=anywhere) as region:
+    with reading_here(target, programs=programs, anywhere=anywhere) as region:
         yield region
 
 
 @contextmanager
-def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
+def reading_here(target: RegionTarget, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
     """The region, read by this process.
 
     A store that is in use, or was not closed, is shown as of its last commit, with a message.
 
     Args:
-        place: the place of the command.
+        target: the region of the command.
         programs: whether to load the handlers, because they determine whether a transaction can start. This runs the
             user's code, so it is done only for a directory or definition files that the user has named, never for the
             current directory.
@@ -354,18 +354,18 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
     Raises:
         InputError: nothing selects a region.
     """
-    if place.empty and not anywhere:
+    if target.empty and not anywhere:
         raise InputError(
             f"which region? Name a region directory (one with a {_REGION_FILE}), or give --definitions or --store"
         )
-    programs = programs and place.named
+    programs = programs and target.named
     arguments: dict[str, Any] = {"readonly": True}
     if not programs:
         arguments |= NO_PROGRAMS
-    if place.store is not None:
+    if target.store is not None:
         arguments["definitions"] = ()  # the definitions come from the store, as for a warm start
-    with place.modules() if programs else _no_plugins(), place.open(**arguments) as region:
-        _say_how_old(place, region)
+    with target.modules() if programs else _no_plugins(), target.open(**arguments) as region:
+        _say_how_old(target, region)
         yield region
 
 
@@ -401,9 +401,9 @@ def unknown_outside(region: Region | ServedRegion) -> frozenset[str]:
     return frozenset(info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.numitems < 0)
 
 
-def say_no_store(place: Place, region: Region | ServedRegion) -> None:
+def say_no_store(target: RegionTarget, region: Region | ServedRegion) -> None:
     """Say that a region of this command is empty, because no store was named and no server has it."""
-    if place.store is None and hasattr(region, "options"):
+    if target.store is None and hasattr(region, "options"):
         aside("no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at")
 
 
@@ -437,42 +437,42 @@ def say_unknown(names: Iterable[str]) -> None:
         )
 
 
-def _say_how_old(place: Place, region: Region) -> None:
+def _say_how_old(target: RegionTarget, region: Region) -> None:
     from tdqsim.cics.region_core import IDENTITY
     from tdqsim.core.store.keeper import holder
 
-    if place.store is not None and region.store.durable.get_meta(IDENTITY) is None and not region.tdqueues:
-        warn(f"{place.store}: no region was started in it yet, so nothing is installed; tdq run starts one")
-    if place.store is None or region.recovery.start_type != "EMERGENCY":
+    if target.store is not None and region.store.durable.get_meta(IDENTITY) is None and not region.tdqueues:
+        warn(f"{target.store}: no region was started in it yet, so nothing is installed; tdq run starts one")
+    if target.store is None or region.recovery.start_type != "EMERGENCY":
         return
     now = region.clock.time_ns()
     age = region.store.durable.age(now)
-    pid = holder(place.store)
+    pid = holder(target.store)
     whose = f"in use by process {pid}" if pid else "not closed by the process that had it last"
-    warn(f"{place.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")
+    warn(f"{target.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")
 
 
 @contextmanager
-def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegion]:
+def changing(target: RegionTarget, *, start: bool = False) -> Iterator[Region | ServedRegion]:
     """The region for a command that changes something: in a server, or with exclusive use of the store.
 
     Args:
-        place: the place of the command.
+        target: the region of the command.
         start: whether to start it in full: load handlers, and open the data sets of OPENTIME(INITIAL). Otherwise data
             sets are not opened or changed.
     """
-    with place.served() as served:
+    with target.served() as served:
         if served is not None:
             yield served
             return
-    place.require_store()
+    target.require_store()
     # Ignore the start type of region.yaml: the command works on the contents of the store, so it must not start cold.
     from tdqsim.cics import StartOptions
 
     arguments: dict[str, Any] = {"start": StartOptions(type="AUTO", tdintra="NOEMPTY", open_data_sets=start)}
     if not start:
         arguments |= NO_PROGRAMS
-    with place.modules() if start else nullcontext(), place.open(**arguments) as region:
+    with target.modules() if start else nullcontext(), target.open(**arguments) as region:
         yield region
 
 
@@ -483,8 +483,8 @@ _OPTIONS: Final = {
 }  # fmt: skip
 
 
-def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
-    """Decorate a command that works on a region: options that select it replace its first parameter, the place.
+def takes_target(*, changes: bool = False) -> Callable[[_Command], _Command]:
+    """Decorate a command that works on a region: options that select it replace its first parameter, the target.
 
     A region directory may also be the first argument: see :func:`with_region_first`.
 
@@ -498,19 +498,19 @@ def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
         @wraps(function)
         def command(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in _OPTIONS}
-            place = Place(
+            target = RegionTarget(
                 given["region"], given["definitions"] or [], given["store"], given["dd"] or [], given["server"] or ""
             )
             if changes:
-                place.require_target()
-            function(place, **arguments)
+                target.require_target()
+            function(target, **arguments)
 
         options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]
         required = [parameter for parameter in own if parameter.default is Parameter.empty]
         parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
         command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        command.at_place = True  # type: ignore[attr-defined]
+        command.takes_target = True  # type: ignore[attr-defined]
         return command
 
     return declare
