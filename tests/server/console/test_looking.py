@@ -62,6 +62,7 @@ def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screensho
         name = path.replace("/", "-") or "overview"
         page.screenshot(path=screenshots / f"{name}-{width}-{scheme}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.querySelector('header').getBoundingClientRect().height") <= 140
 
 
 def figure(page, region, heading):
