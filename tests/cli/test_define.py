@@ -197,6 +197,18 @@ def test_check_warns_of_names_that_lead_to_nothing(
     assert found["warnings"]
 
 
+def test_check_of_files_warns_of_a_trigger_that_waits_for_a_terminal_of_none_of_them(tdq: Tdq, good: Path) -> None:
+    good.write_text(TRIGGERED)
+    ended = tdq("check", good)
+    assert (ended.code, f"warning: {good}:3: TDQUEUE(PAYQ) facilityid = 'PAYQ': there is no TERMINAL" in ended.err) == (
+        0,
+        True,
+    )
+    other = good.parent / "terminals.yaml"
+    other.write_text("group: T\nterminal:\n- {name: PAYQ}\n")
+    assert tdq("check", good, other).err == ""
+
+
 def test_check_refuses_a_module_of_handlers_that_is_not_valid_python(tdq: Tdq, good: Path) -> None:
     (good.parent / "region.yaml").write_text(f"{REGION}handlers: [payprog]")
     (good.parent / "payprog.py").write_text("def register(region):\n    retrun (\n")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tdqsim.definitions import Definitions, Note, RegionFile
+    from tdqsim.definitions.group import GroupEntry
     from tdqsim.definitions.imports import Imported
 
 app = typer.Typer(rich_markup_mode=None)
@@ -87,6 +88,7 @@ def check(
     problems: list[Problem] = []
     warnings: list[Problem] = []
     checked: list[tuple[Path, Definitions]] = []
+    alone: list[GroupEntry] = []  # of files without a region, which may define terminals for each other
     for path in paths:
         try:
             loaded, file = _load_with_region(path)
@@ -101,10 +103,12 @@ def check(
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
                 )
+            alone += loaded.entries if file is None else ()
             warnings += on_demand.region_check.indirect_rings(loaded)
             checked.append((path, loaded))
         except DefinitionError as error:
             problems += error.problems
+    warnings += on_demand.region_check.no_facility(alone)
     if as_json:
         shown = {"problems": [_fields(item) for item in problems], "warnings": [_fields(item) for item in warnings]}
         emit_json({"ok": not problems, **shown, "files": _counts(checked)})

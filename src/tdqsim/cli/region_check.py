@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
@@ -44,7 +44,8 @@ def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]
         *_missing_functions(file, definitions),
         *_unused_cards(file, definitions),
         *_to_nothing(file, definitions),
-        *_no_facility(definitions),
+        *no_facility(definitions.entries),
+        *_no_connection(definitions.entries),
         *_no_program(file, definitions),
         *_no_runaway(file, definitions),
     ]
@@ -229,15 +230,21 @@ def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
             yield _at(entry, "transid", transid, message)
 
 
-def _no_facility(definitions: Definitions) -> Iterator[Problem]:
-    """Triggers whose terminal or connection is not defined, and remote queues without a connection."""
-    terminals = {entry.resource.resource_name for entry in definitions.entries if entry.resource.kind == "TERMINAL"}
-    connections = {entry.resource.resource_name for entry in definitions.entries if entry.resource.kind == "CONNECTION"}
-    for entry in definitions.entries:
-        queue = entry.resource
-        system = getattr(queue, "remotesystem", "") if isinstance(queue, RemoteQueue) else ""
+def _no_connection(entries: Sequence[GroupEntry]) -> Iterator[Problem]:
+    """Remote queues without a connection."""
+    connections = {entry.resource.resource_name for entry in entries if entry.resource.kind == "CONNECTION"}
+    for entry in entries:
+        system = getattr(entry.resource, "remotesystem", "") if isinstance(entry.resource, RemoteQueue) else ""
         if system and system not in connections:
             yield _at(entry, "remotesystem", system, "there is no CONNECTION of this name: requests would get SYSIDERR")
+
+
+def no_facility(entries: Sequence[GroupEntry]) -> Iterator[Problem]:
+    """Triggers whose terminal or connection is not defined."""
+    terminals = {entry.resource.resource_name for entry in entries if entry.resource.kind == "TERMINAL"}
+    connections = {entry.resource.resource_name for entry in entries if entry.resource.kind == "CONNECTION"}
+    for entry in entries:
+        queue = entry.resource
         if not isinstance(queue, IntraQueue) or not queue.transid or not queue.triggerlevel:
             continue
         name = queue.facilityid or queue.name

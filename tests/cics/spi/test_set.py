@@ -459,6 +459,7 @@ def test_a_resp2_that_no_page_gives_is_not_shown_as_if_it_were_real(reg):
     )
     assert str(met.value) == expected
     assert (met.value.resp2, met.value.resp2_text) == (902, "RESP2 not published")
+    assert repr(met.value).startswith("Condition(INVREQ, RESP2 not published, ")
     with ceci.session(reg) as session:
         assert "RESP2 not published" in session.execute("SET TDQUEUE(PAYQ) TRIGGERLEVEL(-5)").text
         assert "RESP2 not published" not in session.execute("READQ TD QUEUE(NONE)").text

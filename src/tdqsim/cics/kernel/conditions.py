@@ -134,6 +134,11 @@ class Condition(TdqError):
             return "RESP2 not published"
         return f"RESP2 {self.resp2}" if self.resp2 else ""
 
+    def __repr__(self) -> str:
+        """Its name, RESP2 and detail; a number that stands for one that no page gives is not shown."""
+        resp2 = str(self.resp2) if is_published(self.resp2) else self.resp2_text
+        return bounded(f"Condition({self.name}, {resp2}, {self.detail!r})")
+
     def __str__(self) -> str:
         where = f"{self.command}{f' {self.resource}' if self.resource else ''}: " if self.command else ""
         reason = f" {self.resp2_text}" if self.resp2_text else ""
