@@ -23,7 +23,7 @@ from typing import Any, Self
 import greenlet
 import pydantic
 
-from tdqsim import Region, Task, define_tdqueue
+from tdqsim import Region, Task, define_tdqueue, define_transaction
 from tdqsim.definitions import Definitions
 from tdqsim.ibmi import Job, System
 
@@ -124,6 +124,7 @@ def of_cics(store: Path) -> dict[str, float]:
         define_tdqueue(name="LOG1", type="INTRA", recovstatus="LOGICAL"),
         define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
         define_tdqueue(name="TRGQ", type="INTRA", transid="TRIG", triggerlevel=1, atifacility="FILE"),
+        define_transaction(name="TRIG"),
     ]
     size = {"control_intervals": 10_000_000}
     with Region(queues, supplied_queues=False, store=store, dfhintra=size) as region:

@@ -24,7 +24,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.core.codepage import codepage
 from tdqsim.datasets.intrdr import InternalReader
 from tdqsim.datasets.jobs import JobLog
-from tdqsim.definitions import Definitions, define_tdqueue
+from tdqsim.definitions import Definitions, define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 from tdqsim.testing import History
 
@@ -42,6 +42,7 @@ QUEUES = [
     define_tdqueue(name="LOG1", type="INTRA", recovstatus="LOGICAL"),
     define_tdqueue(name="LOG2", type="INTRA", recovstatus="LOGICAL"),
     define_tdqueue(name="TRGQ", type="INTRA", transid="TRIG", triggerlevel=1, atifacility="FILE"),
+    define_transaction(name="TRIG"),
     define_tdqueue(name="PLNQ", type="INTRA"),
 ]
 

@@ -472,9 +472,11 @@ def test_it(tdq_region):
 def test_a_trigger_that_starts_later_does_not_fail_the_test(pytester: pytest.Pytester) -> None:
     body = """
 import pytest
-from tdqsim import define_tdqueue, define_terminal
+from tdqsim import define_tdqueue, define_terminal, define_transaction
 
-@pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1))
+@pytest.mark.tdq_definitions(
+    define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
+)
 def test_it(tdq_region):
     done = []
     tdq_region.register("PAYP", lambda task: done.extend(task.readq_td_all("PAYQ")))

@@ -171,7 +171,7 @@ class Tasks(Generic[K]):
                 self.peak = len(self.known)
             if region.limits is not None:
                 region.limits.arrive(task, entry)
-            if entry.ranks or facility is not None or entry.attaches == 1:
+            if entry.ranks or facility is not None:
                 self._prefer(task, handle, entry, facility)
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
@@ -197,7 +197,8 @@ class Tasks(Generic[K]):
     def _prefer(self, task: TaskData, strand: Strand, entry: TransactionEntry, facility: Facility | None) -> None:
         """Give a task its priority and its facility, which may add to the priority."""
         priority = entry.priority
-        if entry.attaches == 1:
+        if entry.is_new:
+            entry.seen()
             self._say_of(entry)
         if facility is not None:
             task._facility = facility

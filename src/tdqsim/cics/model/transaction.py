@@ -34,7 +34,8 @@ class TransactionEntry:
         defined: whether a definition was installed.
         name, remotesystem, enabled, program_name, dtimout_ns, priority: copied from the definition, because each new
             task needs them.
-        ranks: whether it has another priority than most transactions have.
+        is_new: whether none of its tasks was attached since it was defined.
+        ranks: whether it has another priority than most transactions have, or is new.
         not_imported: why the handler that its definition names could not be imported at the start; empty if it could.
         attaches: how many of its tasks were attached since statistics were reset.
         attaches_counted: those of them that the statistics of programs counted before their last reset.
@@ -42,7 +43,7 @@ class TransactionEntry:
 
     __slots__ = (
         "_programs", "attaches", "attaches_counted", "defined", "definition", "dtimout_ns", "enabled", "handler",
-        "name", "not_imported", "priority", "program_name", "ranks", "remotesystem",
+        "is_new", "name", "not_imported", "priority", "program_name", "ranks", "remotesystem",
     )  # fmt: skip
 
     def __init__(
@@ -67,9 +68,13 @@ class TransactionEntry:
         self.program_name = definition.program
         self.enabled = definition.status == "ENABLED"
         self.priority = definition.priority
-        self.ranks = self.priority != DEFAULT_PRIORITY
+        self.ranks = self.is_new = True
         seconds = definition.dtimout_seconds
         self.dtimout_ns = None if seconds is None else seconds * 10**9
+
+    def seen(self) -> None:
+        """Note that a task of it is attached."""
+        self.is_new, self.ranks = False, self.priority != DEFAULT_PRIORITY
 
     def is_remote(self, sysid: str) -> bool:
         """Whether another region than that of ``sysid`` owns it."""
