@@ -17,7 +17,7 @@ import atheris
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / part) for part in ("src", ".")]
 
-with atheris.instrument_imports(include=["tdqsim.pipeline.frames", "tdqsim.pipeline.splits"]):
+with atheris.instrument_imports(include=["tdqsim.pipeline.record_locations", "tdqsim.pipeline.splits"]):
     from tests.pipeline.fuzz_check import check
 
 PATH = str(Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)) / "data")

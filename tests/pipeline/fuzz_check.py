@@ -10,8 +10,8 @@ import numpy as np
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import opening, splits
 from tdqsim.pipeline.descriptor_words import FramingError
-from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
+from tdqsim.pipeline.record_locations import walk_for
 from tdqsim.pipeline.splits import plan, records_before, walk_part
 
 COPYBOOK = "01 R. 05 TAG PIC X. 05 LEN PIC 99. 05 T PIC X(9)."

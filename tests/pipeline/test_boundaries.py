@@ -21,8 +21,8 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline import boundaries
 from tdqsim.pipeline.boundaries import boundary
 from tdqsim.pipeline.descriptor_words import FramingError
-from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.record_locations import walk_for
 from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import Split, plan
 from tests.pipeline.deceptive import CONTENTS, blocked, damaged, filled, headed, records, spanned

@@ -11,8 +11,8 @@ pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed"
 
 from tdqsim.datasets import damaged_blocks, detect
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.file_format import inspect_file
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.probe import probe
 from tdqsim.pipeline.source import ReadPlan
 
 COPYBOOK = "01 R. 05 N PIC 9(6). 05 T PIC X(2)."
@@ -78,8 +78,8 @@ def test_damage_far_from_the_beginning_is_located(tmp_path, form):
         DatasetError, match="; VB, block 4000 at offset 495876 is damaged: its record descriptor word 6 "
     ):
         rows(path, record_format=form)
-    (file,) = probe(str(path))
-    assert file.candidates[0].framing.reason.startswith("VB, block 4000 at offset 495876 is damaged")
+    (file,) = inspect_file(str(path))
+    assert file.candidates[0].format.reason.startswith("VB, block 4000 at offset 495876 is damaged")
 
 
 def test_only_what_was_examined_is_said_to_be_whole(tmp_path):
@@ -137,20 +137,20 @@ def test_a_missing_segment_of_vbs_is_located_and_no_other_format_is_proposed(tmp
     assert str(refused.value).count("VBS, block 62") == 1
     assert "set record_format" not in str(refused.value)
     assert (detect(path).dcb.text, detect(path).certain) == ("RECFM=VBS", False)
-    (file,) = probe(str(path))
-    assert [(each.framing.name, each.framing.confidence) for each in file.candidates] == [("VBS", "likely")]
+    (file,) = inspect_file(str(path))
+    assert [(each.format.name, each.format.confidence) for each in file.candidates] == [("VBS", "likely")]
     path.write_bytes(spanned(without=0))
     assert len(rows(path, record_format="VBS")) == 60
 
 
-def test_detection_and_probe_say_vb_and_not_certain(damaged, tmp_path):
+def test_detection_and_the_look_say_vb_and_not_certain(damaged, tmp_path):
     found = detect(damaged)
     assert (found.dcb.text, found.certain, found.reasons) == ("RECFM=VB", False, (WORDS,))
     (tmp_path / "c.cpy").write_text(COPYBOOK)
     for copybook in ("", str(tmp_path / "c.cpy")):
-        (file,) = probe(str(damaged), copybook)
-        assert [each.framing.name for each in file.candidates] == ["VB"]
-        assert (file.candidates[0].framing.confidence, file.candidates[0].framing.reason) == ("likely", WORDS)
+        (file,) = inspect_file(str(damaged), copybook)
+        assert [each.format.name for each in file.candidates] == ["VB"]
+        assert (file.candidates[0].format.confidence, file.candidates[0].format.reason) == ("likely", WORDS)
 
 
 def test_damage_beyond_64_mb_is_located_and_few_bytes_are_held():
@@ -197,37 +197,37 @@ def test_whole_blocks_and_mostly_wrong_ones_are_not_damaged():
     assert damaged_blocks([b"not blocks at all"]) is None
 
 
-def test_probe_is_not_certain_against_the_copybook(tmp_path):
+def test_a_look_is_not_certain_against_the_copybook(tmp_path):
     (tmp_path / "c.cpy").write_text("01 R. 05 A PIC X(2). 05 N PIC S9(5) COMP-3. 05 M PIC 9(3).")
     path = tmp_path / "v"
     path.write_bytes(b"".join(b"\x00\x0c\x00\x00" + "ABCDEFGH".encode("cp037") for _ in range(20)))
-    (file,) = probe(str(path))
-    assert file.candidates[0].framing.confidence == "certain"
-    (file,) = probe(str(path), str(tmp_path / "c.cpy"))
-    assert {each.framing.confidence for each in file.candidates} == {"possible"}
+    (file,) = inspect_file(str(path))
+    assert file.candidates[0].format.confidence == "certain"
+    (file,) = inspect_file(str(path), str(tmp_path / "c.cpy"))
+    assert {each.format.confidence for each in file.candidates} == {"possible"}
     assert all(each.misfit for each in file.candidates)
 
 
-def test_probe_leaves_multiples_of_a_record_length_out(tmp_path):
+def test_a_look_leaves_multiples_of_a_record_length_out(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"".join(f"{number:06d}ABCDE   ".encode("cp037") for number in range(50)))
-    (file,) = probe(str(path))
-    lengths = [int(each.framing.qsam["record_length"]) for each in file.candidates]
+    (file,) = inspect_file(str(path))
+    lengths = [int(each.format.qsam["record_length"]) for each in file.candidates]
     assert lengths[0] == 14
     assert not [(one, other) for one in lengths for other in lengths if one < other and other % one == 0]
 
 
-def test_probe_counts_lines_as_they_are(tmp_path):
+def test_a_look_counts_lines_as_they_are(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"AAAA1\nBBBB2\nCCCC3\n")
-    (file,) = probe(str(path))
-    assert file.candidates[0].framing.reason.startswith("3 lines that end with X'0A'")
+    (file,) = inspect_file(str(path))
+    assert file.candidates[0].format.reason.startswith("3 lines that end with X'0A'")
 
 
-def test_probe_shows_the_line_end_of_lines_that_no_format_reads(tmp_path):
+def test_a_look_shows_the_line_end_of_lines_that_no_format_reads(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"".join(b"AAAA%03d\r" % number for number in range(40)))
-    (file,) = probe(str(path))
+    (file,) = inspect_file(str(path))
     (found,) = (each for each in file.candidates[0].findings if each.what == "line end")
     assert found.value == "X'0D' (CR)"
 
@@ -236,7 +236,7 @@ def test_a_compressed_file_is_known_by_its_first_bytes(tmp_path):
     path = tmp_path / "packed"
     path.write_bytes(gzip.compress(b"000001AB" * 3))
     assert rows(path, encoding="ascii") == [{"N": 1, "T": "AB"}] * 3
-    (file,) = probe(str(path))
+    (file,) = inspect_file(str(path))
     assert file.compressed == "gzip"
     path.write_bytes(b"PK\x03\x04" + bytes(28))
     with pytest.raises(DatasetError, match="this is a zip archive, by its first bytes; unpack it first"):
@@ -246,8 +246,8 @@ def test_a_compressed_file_is_known_by_its_first_bytes(tmp_path):
 def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"\xef\xbb\xbf000001AB\n000002CD\n")
-    found = probe(str(path))[0].candidates[0]
-    assert (found.framing.name, found.framing.reason) == (
+    found = inspect_file(str(path))[0].candidates[0]
+    assert (found.format.name, found.format.reason) == (
         "text, lines end with LF", "2 lines that end with X'0A'; the longest has 8 bytes"
     )  # fmt: skip
     assert [row["record"] for row in found.rows] == ["000001AB", "000002CD"]
@@ -257,7 +257,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
     with pytest.raises(DatasetError, match="UTF-16"):
         rows(path, record_format="D")
     with pytest.raises(DatasetError, match="UTF-16"):
-        probe(str(path))
+        inspect_file(str(path))
 
 
 @pytest.mark.parametrize(("end", "given", "words"), [

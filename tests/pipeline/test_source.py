@@ -17,9 +17,9 @@ from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table as facts_of
-from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
+from tdqsim.pipeline.record_locations import walk_for
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts

@@ -35,8 +35,8 @@ from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import FramingError
-from tdqsim.pipeline.frames import length_expression
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.record_locations import length_expression
 from tdqsim.pipeline.row_encoder import RowEncoder
 from tdqsim.pipeline.segment_rows import Row
 from tdqsim.pipeline.shape import Column

@@ -14,11 +14,11 @@ import numpy as np
 
 from tdqsim.datasets import FoundFormat, RecordFormat, damaged_blocks, fixed_blocks_in, format_by_words
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.candidate_formats import ANY_COPYBOOK, candidate_of
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import FramingError
-from tdqsim.pipeline.frames import walk_for
-from tdqsim.pipeline.framings import ANY_COPYBOOK, framing_of
 from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.record_locations import walk_for
 
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
@@ -75,7 +75,7 @@ def words_hint(head: bytes, pieces: Iterable[bytes], options: QsamOptions, *, wh
     if damage is not None:
         return f"; {damage.text(options.file_start_offset)}"
     shown = format_by_words(head, whole=whole)
-    if shown is None or ((given := framing_of(shown).qsam) and _words_of(read_options(given)) == _words_of(options)):
+    if shown is None or ((given := candidate_of(shown).qsam) and _words_of(read_options(given)) == _words_of(options)):
         return ""
     return f"; {_shown(shown, options)}" if _reads_as_well(head, shown, options) else ""
 
@@ -84,15 +84,15 @@ def _reads_as_well(data: bytes, shown: FoundFormat, options: QsamOptions) -> boo
     """Whether a format decodes some records, and at least as many as that of the options; True without a copybook."""
     if options.layout is None:
         return True
-    misfits = _misfits(data, read_options({**framing_of(shown).cobol, **ANY_COPYBOOK}, cobrix=True), options)
+    misfits = _misfits(data, read_options({**candidate_of(shown).cobol, **ANY_COPYBOOK}, cobrix=True), options)
     return misfits < 1 and misfits <= _misfits(data, options, options)
 
 
-def _misfits(data: bytes, framing: QsamOptions, options: QsamOptions) -> float:
+def _misfits(data: bytes, locating: QsamOptions, options: QsamOptions) -> float:
     """The share of the first records, located by some options, that do not fit the copybook; 1 for no records."""
     assert options.layout is not None
     try:
-        plain = replace(framing, minimum_record_length=0, maximum_record_length=0)
+        plain = replace(locating, minimum_record_length=0, maximum_record_length=0)
         frames = walk_for(plain)(np.frombuffer(data, np.uint8), False)
     except DatasetError:
         return 1.0
@@ -115,14 +115,14 @@ def _words_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
 
 def _shown(found: FoundFormat, options: QsamOptions) -> str:
     """The format that was detected, and the options that read it."""
-    framing, blocks = framing_of(found), found.recfm.variable
-    cobol = options.cobrix or framing.qsam is None
+    candidate, blocks = candidate_of(found), found.recfm.variable
+    cobol = options.cobrix or candidate.qsam is None
     where = "" if cobol is options.cobrix else "with format cobol "
-    other = f" (or with format qsam {_listed(framing.qsam or {})})" if options.cobrix and blocks else ""
+    other = f" (or with format qsam {_listed(candidate.qsam or {})})" if options.cobrix and blocks else ""
     what = "block and record" if blocks else "record"
     return (
-        f"{what} descriptor words chain through the data as in {framing.dcb}: {where}set "
-        f"{_listed(framing.cobol if cobol else framing.qsam or {})}{other}"
+        f"{what} descriptor words chain through the data as in {candidate.dcb}: {where}set "
+        f"{_listed(candidate.cobol if cobol else candidate.qsam or {})}{other}"
     )
 
 

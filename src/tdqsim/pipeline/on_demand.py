@@ -11,7 +11,6 @@ from tdqsim.lazy import lazy_modules
 if TYPE_CHECKING:
     from tdqsim.pipeline import data_sets as data_sets
     from tdqsim.pipeline import opening as opening
-    from tdqsim.pipeline import probe as probe
     from tdqsim.pipeline import publishing as publishing
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _MODULES: Final = (
     "tdqsim.pipeline.data_sets",
     "tdqsim.pipeline.opening",
-    "tdqsim.pipeline.probe",
+    "tdqsim.pipeline.file_format",
     "tdqsim.pipeline.publishing",
     "tdqsim.pipeline.queues",
     "tdqsim.pipeline.session",

@@ -33,9 +33,9 @@ from tdqsim.pipeline.boundaries import boundary, is_searchable, record_steps
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, Frames, FramingError, blocks_in
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
-from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.opening import CHUNK, Opened, Unpacked, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.record_locations import walk_for
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 BATCH_ROWS = 1 << 15

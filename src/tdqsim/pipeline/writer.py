@@ -27,10 +27,10 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.hosting import codepage
 from tdqsim.pipeline.encoder import RecordEncoder
-from tdqsim.pipeline.framers import Framer
 from tdqsim.pipeline.opening import compression
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.publishing import no_room, published
+from tdqsim.pipeline.record_framing import RecordFraming
 from tdqsim.pipeline.shape import columns_of
 from tdqsim.pipeline.source import ReadPlan
 
@@ -78,7 +78,7 @@ class PartWriter:
             raise DatasetError(f"{', '.join(options.only_read)}: only for reading; leave it out of a write")
         if options.extracted:
             raise DatasetError("record_header_parser: a write does not know the headers of your parser")
-        Framer(options)  # refuses what cannot be written
+        RecordFraming(options)  # refuses what cannot be written
         self._folder = self.path if _is_tree(options) else self.path.parent
         self._made = [each for each in (self._folder, *self._folder.parents) if not each.exists()]
         self._staging = self._folder / f".{self.path.name}.{uuid.uuid4().hex[:12]}"
@@ -96,22 +96,25 @@ class PartWriter:
                 counted from 1 in this task.
             DatasetError: the rows have other columns than the copybook, or the disk is full.
         """
-        files: dict[str, tuple[Path, Framer]] = {}
+        files: dict[str, tuple[Path, RecordFraming]] = {}
         rows = 0
         encoder = None if self.options.layout is None else RecordEncoder(self.options)
-        framer = Framer(self.options)
+        framing = RecordFraming(self.options)
         try:
             self._staging.mkdir(parents=True, exist_ok=True)
             for batch in batches:
-                for folder, records in self._by_folder(batch, rows, encoder, framer):
+                for folder, records in self._by_folder(batch, rows, encoder, framing):
                     if folder not in files:
-                        files[folder] = self._staging / f"{number:06d}.{attempt}.{len(files)}", Framer(self.options)
+                        files[folder] = (
+                            self._staging / f"{number:06d}.{attempt}.{len(files)}",
+                            RecordFraming(self.options),
+                        )
                     _append(files[folder][0], files[folder][1].add(records))
                 rows += len(batch)
             if not files and not self.options.partition_by:  # a data set without records
-                files[""] = self._staging / f"{number:06d}.{attempt}.0", Framer(self.options)
-            for path, framer in files.values():
-                _append(path, framer.end())
+                files[""] = self._staging / f"{number:06d}.{attempt}.0", RecordFraming(self.options)
+            for path, framing in files.values():
+                _append(path, framing.end())
         except BaseException as error:
             for path, _ in files.values():
                 path.unlink(missing_ok=True)
@@ -133,7 +136,7 @@ class PartWriter:
                 folder.rmdir()
 
     def _by_folder(
-        self, rows: Rows, first: int, encoder: RecordEncoder | None, framer: Framer
+        self, rows: Rows, first: int, encoder: RecordEncoder | None, framing: RecordFraming
     ) -> Iterator[tuple[str, list[bytes]]]:
         """The records of rows, by the directory of their partition."""
         if not isinstance(rows, pa.RecordBatch):
@@ -149,7 +152,7 @@ class PartWriter:
             made = encoder.encode_rows(rows.to_pylist() if isinstance(rows, pa.RecordBatch) else _mappings(rows), first)
             records = [record for each in made for record in each]
             owners = [number for number, each in enumerate(made) for _ in each]
-        framer.check(records, first)
+        framing.check(records, first)
         if not self.options.partition_by:
             yield "", records
             return

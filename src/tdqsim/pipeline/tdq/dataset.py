@@ -15,7 +15,7 @@ from tdqsim.errors import ExtraMissing
 from tdqsim.pipeline import on_demand
 
 if TYPE_CHECKING:
-    from tdqsim.pipeline.probe import Candidate, ProbedFile
+    from tdqsim.pipeline.file_format import Candidate, InspectedFile
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -39,21 +39,21 @@ def look(
             import_module(package)
     except ImportError as error:
         raise ExtraMissing(error.name, "spark") from None
-    result = on_demand.probe.probe(path, "" if copybook is None else str(copybook))
+    result = on_demand.file_format.inspect_file(path, "" if copybook is None else str(copybook))
     if as_json:
         emit_json([_plain(each, copybook) for each in result])
         return
     for each in result:
-        _emit_probe(each, copybook)
+        _emit_file(each, copybook)
         if Path(each.path).suffix.lower() in _COPYBOOKS:
             emit(f"if it is a copybook, tdq dataset layout {each.path} shows its fields")
 
 
-def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
+def _emit_file(result: InspectedFile, copybook: Path | None) -> None:
     best = result.candidates[0]
     size = f"{result.size} bytes" if result.size else "more than a megabyte"
     emit(f"{result.path}: {size}{f', compressed by {result.compressed}' if result.compressed else ''}")
-    rows = [("format", best.framing.name, best.framing.confidence, best.framing.reason)]
+    rows = [("format", best.format.name, best.format.confidence, best.format.reason)]
     rows += [(each.what, each.value, each.confidence, each.reason) for each in best.findings]
     emit_table(("property", "value", "confidence", "reason"), rows)
     if best.misfit:
@@ -64,7 +64,7 @@ def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
     emit("\noptions:")
     for name, text in _pasted(best, result.path, copybook).items():
         emit(f"{name:9} {text}")
-    others = [(each.framing.name, each.framing.confidence, each.framing.reason) for each in result.candidates[1:_SHOWN]]
+    others = [(each.format.name, each.format.confidence, each.format.reason) for each in result.candidates[1:_SHOWN]]
     if others:
         emit_table(("less likely", "confidence", "reason"), others)
     emit()
@@ -88,21 +88,21 @@ def _pasted(best: Candidate, path: str, copybook: Path | None) -> dict[str, str]
             shlex.quote(f"{path.rsplit('/', 1)[-1]}.parquet"),
         ]
         texts["decode"] = " ".join([*place, "--option", shlex.quote(f"copybook={copybook}"), *words])
-    if best.framing.dcb:
-        texts["DD card"] = f"dcb: {best.framing.dcb}"
+    if best.format.dcb:
+        texts["DD card"] = f"dcb: {best.format.dcb}"
     return texts
 
 
-def _plain(result: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
+def _plain(result: InspectedFile, copybook: Path | None) -> Mapping[str, object]:
     return {
         "path": result.path,
         "size": result.size or None,
         "compressed": result.compressed or None,
         "candidates": [
             {
-                "format": each.framing.name,
-                "confidence": each.framing.confidence,
-                "reason": each.framing.reason,
+                "format": each.format.name,
+                "confidence": each.format.confidence,
+                "reason": each.format.reason,
                 "findings": [
                     {"what": one.what, "value": one.value, "confidence": one.confidence, "reason": one.reason}
                     for one in each.findings

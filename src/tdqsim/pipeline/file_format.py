@@ -21,9 +21,9 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.hosting import codepage
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Mask
+from tdqsim.pipeline.candidate_formats import CandidateFormat, candidate_of, walked
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
-from tdqsim.pipeline.framings import Framing, framing_of, walked
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.splits import UTF8_MARK
@@ -75,14 +75,14 @@ class Candidate:
     """One way to read the file.
 
     Attributes:
-        framing: how its records are delimited.
+        format: how its records are delimited.
         findings: code page, segments, header and trailer.
         corrupt: the share of fields that are corrupt according to the copybook; None without one.
         misfit: the first field that is corrupt in most records, in words; empty for none.
         rows: the first records, decoded; without a copybook, their text.
     """
 
-    framing: Framing
+    format: CandidateFormat
     findings: tuple[Finding, ...]
     corrupt: float | None
     misfit: str
@@ -90,7 +90,7 @@ class Candidate:
 
     def options(self, *, cobrix: bool) -> dict[str, str] | None:
         """The options of a read with ``cobol`` or ``qsam``; None if that format cannot read the file in this way."""
-        given = self.framing.cobol if cobrix else self.framing.qsam
+        given = self.format.cobol if cobrix else self.format.qsam
         if given is None:
             return None
         more = {name: value for finding in self.findings for name, value in finding.options.items()}
@@ -98,7 +98,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbedFile:
+class InspectedFile:
     """The likely formats of a file.
 
     Attributes:
@@ -114,7 +114,7 @@ class ProbedFile:
     candidates: tuple[Candidate, ...]
 
 
-def probe(path: str, copybook: str = "") -> list[ProbedFile]:
+def inspect_file(path: str, copybook: str = "") -> list[InspectedFile]:
     """Examine a file, or each file of a directory or an object store.
 
     Args:
@@ -125,10 +125,10 @@ def probe(path: str, copybook: str = "") -> list[ProbedFile]:
         DatasetError: a file cannot be read or is empty, or no format fits it.
         LayoutError: the copybook is refused.
     """
-    return [_probe(name, size, copybook) for name, size in list_files((path,))]
+    return [_inspect(name, size, copybook) for name, size in list_files((path,))]
 
 
-def _probe(path: str, size: int, copybook: str) -> ProbedFile:
+def _inspect(path: str, size: int, copybook: str) -> InspectedFile:
     opened, codec = open_file(path), compression(path)
     try:
         head = opened.read_at(SAMPLE + 1, 0)
@@ -155,12 +155,12 @@ def _probe(path: str, size: int, copybook: str) -> ProbedFile:
             f"{path}: no format fits its {size} bytes: no descriptor words or line ends, and no record length; give "
             "a copybook"
         )
-    return ProbedFile(path, 0 if codec and len(head) > SAMPLE else size, codec, tuple(candidates))
+    return InspectedFile(path, 0 if codec and len(head) > SAMPLE else size, codec, tuple(candidates))
 
 
 def _rank(candidate: Candidate) -> tuple[bool, int, float]:
     """The sort key: candidates that fit the copybook, then the more certain ones, then those that fit it better."""
-    sure = ("certain", "likely", "possible").index(candidate.framing.confidence)
+    sure = ("certain", "likely", "possible").index(candidate.format.confidence)
     corrupt = candidate.corrupt or 0.0
     return corrupt > _FITS, sure, corrupt
 
@@ -178,22 +178,22 @@ class _Sample:
     def candidates(self) -> Iterator[Candidate]:
         """Every way to read the file that fits its first bytes."""
         for found in formats_in(self.data.tobytes(), self.size, ebcdic=self.ebcdic, length=self.length):
-            framing = framing_of(found)
-            given, cobrix = framing.options
+            candidate = candidate_of(found)
+            given, cobrix = candidate.options
             start, end = (int(given.get(f"file_{name}_offset", 0)) for name in ("start", "end"))
             data = self.data[start : len(self.data) - end if self.whole else None]
-            if framing.damaged_at:
-                data = self.data[: framing.damaged_at]
+            if candidate.damaged_at:
+                data = self.data[: candidate.damaged_at]
             if start and given["record_format"] == "F":  # many starting offsets are tried
                 data = data[: int(given["record_length"]) * _TRIED]
             frames = walked(data, {**given, "debug_ignore_file_size": "true"}, cobrix=cobrix, whole=False)
             if frames is None:
                 frames = walked(data, given, cobrix=cobrix, whole=self.whole)
             if frames is not None:
-                yield self._candidate(framing, frames)
+                yield self._candidate(candidate, frames)
 
-    def _candidate(self, framing: Framing, frames: Frames) -> Candidate:
-        given, cobrix = framing.options
+    def _candidate(self, candidate: CandidateFormat, frames: Frames) -> Candidate:
+        given, cobrix = candidate.options
         kind = self._encoding(given)
         aside = tuple(_aside(given))
         if not self.given:
@@ -201,7 +201,7 @@ class _Sample:
             page = _code_page(_texts(frames, ebcdic=not in_ascii), ascii_text=in_ascii)
             found = (kind, page, *_line_ends(given, frames), *aside, *_named_ends(frames, page.value))
             findings = tuple(each for each in found if each is not None)
-            return Candidate(framing, findings, None, "", tuple(_shown_texts(frames, page.value)))
+            return Candidate(candidate, findings, None, "", tuple(_shown_texts(frames, page.value)))
         options = read_options({**self.given, **given, **kind.options}, cobrix=cobrix)
         assert options.layout is not None
         page = _code_page(_field_texts(options.layout, frames), ascii_text=kind.options["encoding"] == "ascii")
@@ -212,9 +212,9 @@ class _Sample:
         rows = decoded.rows(_SHOWN)
         findings = (kind, page, *_line_ends(given, frames), *segments, *ends)
         misfit = decoded.misfit()
-        if misfit and framing.confidence != "possible":  # what the copybook contradicts is not certain
-            framing = replace(framing, confidence="possible")
-        return Candidate(framing, findings, decoded.corrupt, misfit, rows)
+        if misfit and candidate.confidence != "possible":  # what the copybook contradicts is not certain
+            candidate = replace(candidate, confidence="possible")
+        return Candidate(candidate, findings, decoded.corrupt, misfit, rows)
 
     def _encoding(self, given: Mapping[str, str]) -> Finding:
         """EBCDIC or ASCII; where there is little text, EBCDIC, because files come from a mainframe."""
@@ -227,7 +227,7 @@ class _Sample:
 
 
 def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
-    """The header and trailer that the framing excludes."""
+    """The header and trailer that the format excludes."""
     for what, option in (("header", "file_start_offset"), ("trailer", "file_end_offset")):
         if option in given:
             yield Finding(what, f"{given[option]} bytes", "likely", "these bytes remain outside the records", {})

@@ -20,8 +20,8 @@ import ebcdic  # noqa: F401 - its code pages
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.file_format import Candidate, inspect_file
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.probe import Candidate, probe
 from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tests.pipeline.deceptive import blocked, headed, spanned
@@ -154,14 +154,14 @@ def test_the_first_answer_reads_the_rows_that_were_written(tmp_path: Path, name:
     path, copybook = tmp_path / "data", tmp_path / "r.cpy"
     path.write_bytes(data)
     copybook.write_text(COPYBOOKS[book][0])
-    (found,) = probe(str(path), str(copybook))
+    (found,) = inspect_file(str(path), str(copybook))
     best = found.candidates[0]
     assert best.misfit == ""
     assert rows_of(path, best, copybook=str(copybook)) == rows
     if book == "segments":
         assert next(finding.value for finding in best.findings if finding.what == "segments").startswith("KIND: ")
     if name != "F" and not name.startswith("FB"):  # without a copybook only likeness tells the length of fixed records
-        (found,) = probe(str(path))
+        (found,) = inspect_file(str(path))
         assert [row["Record_Bytes"] for row in rows_of(path, found.candidates[0])] == records
 
 
@@ -170,8 +170,8 @@ def test_the_length_of_fixed_records_is_among_the_answers(tmp_path: Path, book: 
     data, _, records = made("F", "cp037", book, 2)
     path = tmp_path / "data"
     path.write_bytes(data)
-    (found,) = probe(str(path))
-    lengths = [int((each.framing.qsam or {}).get("record_length", 0)) for each in found.candidates]
+    (found,) = inspect_file(str(path))
+    lengths = [int((each.format.qsam or {}).get("record_length", 0)) for each in found.candidates]
     assert len(records[0]) in lengths
 
 
@@ -190,7 +190,7 @@ def test_the_confidence_in_a_code_page_says_whether_others_fit_as_well(
     data = name.encode("cp273")
     path = tmp_path / "data"
     path.write_bytes((len(data) + 4).to_bytes(2, "big") + bytes(2) + data)
-    (found,) = probe(str(path))
+    (found,) = inspect_file(str(path))
     (page,) = (each for each in found.candidates[0].findings if each.what == "code page")
     assert (page.value, page.confidence) == ("037" if name == "MILLER" else "273", confidence)
 
@@ -200,10 +200,10 @@ def test_a_compressed_file_is_told_and_looked_into(tmp_path: Path) -> None:
     path, copybook = tmp_path / "data.gz", tmp_path / "r.cpy"
     path.write_bytes(gzip.compress(data))
     copybook.write_text(COPYBOOKS["numbers"][0])
-    (found,) = probe(str(path), str(copybook))
+    (found,) = inspect_file(str(path), str(copybook))
     assert (found.compressed, found.size) == ("gzip", len(data))
-    assert found.candidates[0].framing.name == "VB"
-    assert found.candidates[0].framing.dcb == "RECFM=VB"
+    assert found.candidates[0].format.name == "VB"
+    assert found.candidates[0].format.dcb == "RECFM=VB"
     assert rows_of(path, found.candidates[0], copybook=str(copybook)) == rows
 
 
@@ -213,7 +213,7 @@ def test_header_and_trailer_of_fixed_records(tmp_path: Path) -> None:
     path, copybook = tmp_path / "data", tmp_path / "r.cpy"
     path.write_bytes("HDR20261126".ljust(size).encode("cp037") + data + "TRL000120".ljust(size).encode("cp037"))
     copybook.write_text(COPYBOOKS["numbers"][0])
-    (found,) = probe(str(path), str(copybook))
+    (found,) = inspect_file(str(path), str(copybook))
     ends = {each.what: each for each in found.candidates[0].findings}
     assert ends["header"].options == {"file_start_offset": str(size)}
     assert ends["trailer"].options == {"file_end_offset": str(size)}
@@ -225,18 +225,18 @@ def test_a_copybook_that_does_not_fit_is_told_by_the_field_where_it_goes_wrong(t
     path, copybook = tmp_path / "data", tmp_path / "r.cpy"
     path.write_bytes(data)
     copybook.write_text("01 R. 05 NAME PIC X(20). 05 COUNT1 PIC 9(7). 05 AMOUNT PIC S9(5) COMP-3. 05 N PIC 9(8) COMP.")
-    (found,) = probe(str(path), str(copybook))
-    assert found.candidates[0].framing.name == "VB"
+    (found,) = inspect_file(str(path), str(copybook))
+    assert found.candidates[0].format.name == "VB"
     assert re.match(rf"field COUNT1 at offset 20 is corrupt in 1\d\d of {COUNT} records", found.candidates[0].misfit)
 
 
 def test_what_is_in_a_directory_and_what_fits_nothing(tmp_path: Path) -> None:
     for number, name in enumerate(("V", "VB")):
         (tmp_path / f"{number}").write_bytes(made(name, "cp037", "text", 6)[0])
-    assert [each.candidates[0].framing.dcb for each in probe(str(tmp_path))] == ["RECFM=RDW", "RECFM=VB"]
+    assert [each.candidates[0].format.dcb for each in inspect_file(str(tmp_path))] == ["RECFM=RDW", "RECFM=VB"]
     (tmp_path / "1").write_bytes(b"")
     with pytest.raises(DatasetError, match="1: the file is empty"):
-        probe(str(tmp_path))
+        inspect_file(str(tmp_path))
 
 
 def test_the_command_prints_what_to_paste(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,7 +272,7 @@ def test_real_data_sets(name: str) -> None:
     folder = Path(os.environ.get("TDQ_DATA", "../shared/data")) / "carddemo"
     if not (folder / name).is_file():
         pytest.skip(f"the real data set {name} is not on this machine (TDQ_DATA says where they are)")
-    (found,) = probe(str(folder / name))
+    (found,) = inspect_file(str(folder / name))
     best = found.candidates[0]
-    assert best.framing.dcb == f"RECFM=FB,LRECL={CARDDEMO[name]}"
+    assert best.format.dcb == f"RECFM=FB,LRECL={CARDDEMO[name]}"
     assert {each.what: each.value for each in best.findings} == {"encoding": "EBCDIC", "code page": "037"}

@@ -12,15 +12,15 @@ from tdqsim.datasets import Confidence, FoundFormat, RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
-from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
+from tdqsim.pipeline.record_locations import walk_for
 
 Given = Mapping[str, str]
 ANY_COPYBOOK = {"copybook_contents": "01 R. 05 A PIC X."}
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class CandidateFormat:
     """One way to locate the records of a file.
 
     Attributes:
@@ -64,7 +64,7 @@ def walked(data: Bytes, given: Given, *, cobrix: bool, whole: bool) -> Frames | 
     return frames if len(frames.starts) and frames.lengths.any() else None
 
 
-def framing_of(found: FoundFormat) -> Framing:
+def candidate_of(found: FoundFormat) -> CandidateFormat:
     """A format that was detected, and the options for it, without those whose default reads it."""
     words, dcb = found.words, found.dcb.text if found.dcb is not None else ""
     aside = {"file_start_offset": found.header, "file_end_offset": found.trailer}
@@ -89,7 +89,7 @@ def framing_of(found: FoundFormat) -> Framing:
             qsam = qsam if usual else None
         else:
             name = found.recfm.value if dcb else f"{found.recfm.value}, {outer}, RDW {own}"
-    return Framing(name, qsam, cobol, dcb, found.confidence, found.reason, found.damaged_at)
+    return CandidateFormat(name, qsam, cobol, dcb, found.confidence, found.reason, found.damaged_at)
 
 
 def _told(found: FoundFormat, *, cobrix: bool) -> dict[str, str]:

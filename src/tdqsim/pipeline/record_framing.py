@@ -1,8 +1,8 @@
-"""Write records in every record format that can be read, with the same options as :mod:`tdqsim.pipeline.frames`.
+"""Write records in every record format that can be read, with the options of :mod:`tdqsim.pipeline.record_locations`.
 
-A :class:`Framer` turns records into the bytes of a file: with descriptor words, in blocks, as lines, or one after the
-other. It may end a block at any record, so the files of several framers can be joined. It refuses a record that a read
-with the same options would not return as it is.
+A :class:`RecordFraming` turns records into the bytes of a file: with descriptor words, in blocks, as lines, or one
+after the other. It may end a block at any record, so the files of several of them can be joined. It refuses a record
+that a read with the same options would not return as it is.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from tdqsim.datasets import Dcb, RecordFormat
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, LARGE, MAX_BLOCK
-from tdqsim.pipeline.frames import END_OF_FILE, walk_for
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.record_locations import END_OF_FILE, walk_for
 
 HALFWORD = 0xFFFF
 WHOLE, FIRST, LAST, MIDDLE = 0x0000, 0x0100, 0x0200, 0x0300
 """The segment codes of spanned records."""
 
 
-class Framer:
+class RecordFraming:
     """Frames the records of one file.
 
     Raises:
