@@ -6,7 +6,6 @@ import pytest
 
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.cics import Abend, Condition
-from tdqsim.cics.model.dump import Dump
 from tdqsim.testing import History
 from tests.rules import rule
 
@@ -52,21 +51,18 @@ def test_it_has_the_line_the_last_command_and_what_the_task_held(region):
 @pytest.mark.parametrize(
     ("command", "resource"),
     [
-        ("LINK PRICE: PGMIDERR 1", ("PROGRAM", "PRICE")),
-        ("EXEC CICS LINK PROGRAM('PRICE   ') COMMAREA(WS-AREA) END-EXEC: PGMIDERR", ("PROGRAM", "PRICE")),
-        ("LINK PROGRAM(WS-NAME): PGMIDERR", None),
-        ("START PAYX 'data': TRANSIDERR 0", ("TRANSACTION", "PAYX")),
-        ("START TRANSID('PAYX') INTERVAL(0): TRANSIDERR", ("TRANSACTION", "PAYX")),
-        ("WRITEQ TS AAAX 'data': ITEMERR 0", ("TSQUEUE", "AAAX")),
-        ("READQ TS QNAME('LONG.NAME') INTO(WS-A): QIDERR", ("TSQUEUE", "LONG.NAME")),
-        ("READQ TD PAYQ: QZERO 0", None),
-        ("ABEND: NORMAL 0", None),
+        (lambda task: task.link("PRICE"), ("PROGRAM", "PRICE")),
+        (lambda task: task.start("PAYX", b"data"), ("TRANSACTION", "PAYX")),
+        (lambda task: task.readq_ts("AAAX"), ("TSQUEUE", "AAAX")),
+        (lambda task: task.execute("READQ TS QNAME('LONG.NAME') INTO(A)", {}), ("TSQUEUE", "LONG.NAME")),
+        (lambda task: task.readq_td("NONE"), None),
+        (lambda task: task.abend("PAY1"), None),
     ],
 )
-def test_it_names_the_program_transaction_or_ts_queue_of_the_last_command(command, resource):
-    dump = Dump("AEI0", "PGM", "PAYP", 1, "USER", 0, "reason", commands=("LINK OTHER: NORMAL 0", command))
+def test_it_names_the_program_transaction_or_ts_queue_of_the_last_command(region, command, resource):
+    dump = ended_abend(region, command).dump
     assert dump.resource == resource
-    assert Dump("AEI0", "PGM", "PAYP", 1, "USER", 0, "reason").resource is None
+    assert dump.queues == (("NONE",) if dump.last == ("READQ TD", "NONE") else ())
 
 
 def test_a_history_gives_the_last_twenty_commands(region):

@@ -71,6 +71,7 @@ def take_dump(task: TaskData, abend: Abend) -> Dump:
         _source(file, line),
         () if state is None else state.calls,
         _commands(task, abend, state),
+        _last(task, abend),
         () if uow is None else tuple((lock.queue.name, lock.end) for lock in uow.locks),
         () if uow is None else tuple(_work(queue.name, work) for queue, work in uow.works.items()),
         () if state is None else state.storage,
@@ -123,11 +124,24 @@ def _commands(task: TaskData, abend: Abend, state: ProgramState | None) -> tuple
         return recorded
     if state is not None and state.commands:
         return state.commands[-_COMMANDS:]
-    cause = next((each for each in _chain(abend) if isinstance(each, Condition) and each.command), None)
+    (name, resource), cause = _last(task, abend), _condition(abend)
+    if not name:
+        return ()
+    resp, resp2 = (task.eib.last.resp, task.eib.last.resp2) if cause is None else (cause.resp, cause.resp2)
+    return (f"{name}{f' {resource}' if resource else ''}: {resp.name} {resp2}",)
+
+
+def _condition(abend: Abend) -> Condition | None:
+    """The condition of the command that has failed; None if the abend has another cause."""
+    return next((each for each in _chain(abend) if isinstance(each, Condition) and each.command), None)
+
+
+def _last(task: TaskData, abend: Abend) -> tuple[str, str]:
+    """The command that has failed, else the last command, and the resource that it names."""
+    cause = _condition(abend)
     if cause is not None:
-        return (f"{cause.command} {cause.resource}: {cause.resp.name} {cause.resp2}",)
+        return cause.command, cause.resource.rstrip(" ")
     last: Completion = task.eib.last
     if last is NO_COMMAND:
-        return ()
-    name = _NAMES.get(last.fn, f"EIBFN X'{last.fn.hex().upper()}'")
-    return (f"{name}{f' {last.rsrce}' if last.rsrce else ''}: {last.resp.name} {last.resp2}",)
+        return "", ""
+    return _NAMES.get(last.fn, f"EIBFN X'{last.fn.hex().upper()}'"), last.rsrce.rstrip(" ")

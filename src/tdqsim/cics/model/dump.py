@@ -11,13 +11,6 @@ _COMMANDS_SHOWN: Final = 5
 _ITEMS_SHOWN: Final = 20
 _WORD: Final = re.compile(r"[A-Z0-9](?:[A-Z0-9_-]*[A-Z0-9])?")
 _END: Final = re.compile(r"\bEND-EXEC\b")
-_QUEUE: Final = re.compile(r"\b(?:READQ|WRITEQ|DELETEQ) TD (?:QUEUE\('([^']{1,4})'\)|([^\s:(']{1,4})(?=[:\s]|$))")
-"""The queue in the text of a command: a name, or a literal of EXEC CICS."""
-_OTHER: Final = re.compile(
-    r"\b(LINK|START|(?:READQ|WRITEQ|DELETEQ) TS) "
-    r"(?:(?:PROGRAM|TRANSID|QUEUE|QNAME)\('([^']{1,16})'\)|([^\s:(']{1,16})(?=[:\s]|$))"
-)
-"""The program, transaction or temporary storage queue in the text of a command."""
 _KINDS: Final = {"LINK": "PROGRAM", "START": "TRANSACTION"}
 _TEXTS: Final = ("code", "program", "transid", "userid", "reason", "file")
 _NUMBERS: Final = ("task", "time_ns", "line")
@@ -115,6 +108,7 @@ class Dump:
         source: the failing line with those around it.
         calls: the active COBOL programs with their places, the failing one first.
         commands: the last commands of the task with their answers, at most 20, the newest last.
+        last: the last command and the resource that it names; empty texts if unknown.
         locks: (queue, end) of each end of a queue that the task holds.
         works: its uncommitted changes.
         storage: the items of its COBOL programs.
@@ -132,6 +126,7 @@ class Dump:
     source: tuple[SourceLine, ...] = ()
     calls: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    last: tuple[str, str] = ("", "")
     locks: tuple[tuple[str, str], ...] = ()
     works: tuple[DumpedWork, ...] = ()
     storage: tuple[DumpedItem, ...] = field(default=(), repr=False)
@@ -144,16 +139,17 @@ class Dump:
     @property
     def queues(self) -> tuple[str, ...]:
         """The queues to look at: that of the last command, then those that the task held or had changed."""
-        last = _QUEUE.search(self.commands[-1]) if self.commands else None
-        named = [last[1] or last[2]] if last is not None else []
+        command, name = self.last
+        named = [name] if name and command.endswith(" TD") else []
         held = [queue for queue, _end in self.locks] + [work.queue for work in self.works]
         return tuple(dict.fromkeys(name.rstrip(" ") for name in named + held))
 
     @property
     def resource(self) -> tuple[str, str] | None:
-        """PROGRAM, TRANSACTION or TSQUEUE, and the name of it that LINK, START or a TS command named last, or None."""
-        last = _OTHER.search(self.commands[-1]) if self.commands else None
-        return None if last is None else (_KINDS.get(last[1], "TSQUEUE"), (last[2] or last[3]).rstrip(" "))
+        """PROGRAM, TRANSACTION or TSQUEUE, and its name, of a last command LINK, START or TS; else None."""
+        command, name = self.last
+        kind = "TSQUEUE" if command.endswith(" TS") else _KINDS.get(command)
+        return (kind, name) if kind and name else None
 
     def as_dict(self) -> dict[str, Any]:
         """The dump as values that JSON can represent, with ``statement``; records are hexadecimal."""
@@ -170,6 +166,7 @@ class Dump:
             source=tuple(SourceLine(**each) for each in values["source"]),
             calls=tuple(values["calls"]),
             commands=tuple(values["commands"]),
+            last=(values["last"][0], values["last"][1]),
             locks=tuple((queue, end) for queue, end in values["locks"]),
             works=tuple(
                 DumpedWork(**{**each, "records": tuple(map(bytes.fromhex, each["records"]))})

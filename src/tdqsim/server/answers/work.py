@@ -187,6 +187,7 @@ class DumpState(TypedDict):
     source: Annotated[list[SourceLineState], Field(description="that line with those around it; empty if unknown")]
     calls: Annotated[list[str], Field(description="the active COBOL programs, the failing one first")]
     commands: Annotated[list[str], Field(description="the last commands with their answers, the newest last")]
+    last: Annotated[list[str], Field(description="the last command and the resource that it names; empty if unknown")]
     locks: Annotated[list[list[str]], Field(description="queue and end of each lock")]
     works: list[DumpedWorkState]
     storage: list[DumpedItemState]
