@@ -17,7 +17,7 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
-from tdqsim import Region, Sysplex, define_connection, define_tdqueue
+from tdqsim import Region, Sysplex, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics import Task
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.region_log import RegionLog
@@ -238,7 +238,9 @@ def _wrong_call(task: Task) -> None:
 def test_an_abend_is_one_line_of_the_log_with_its_place(form: Any, program: Callable[[Task], None], code: str) -> None:
     stream = io.StringIO()
     configure_log(form, "info", stream)
-    with Region([define_tdqueue(name="PAYQ", type="INTRA")], applid="PAYREGN") as region:
+    with Region(
+        [define_tdqueue(name="PAYQ", type="INTRA"), define_transaction(name="TEST")], applid="PAYREGN"
+    ) as region:
         region.transaction("TEST")(program)
         region.start("TEST")
         region.run()
