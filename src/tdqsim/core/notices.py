@@ -109,7 +109,7 @@ class Notices:
         self.source = source
         self._wordings, self._time_ns, self._log = wordings, time_ns, log
         self._kept: deque[Notice] = deque()
-        self._counts: dict[tuple[str, str, str], int] = {}  # of those that last
+        self._counts: dict[str, dict[tuple[str, str], int]] = {}  # of those that last, by resource; id and reason
         self._subscribers: list[Subscriber] = []
         self._silent = False
 
@@ -183,15 +183,18 @@ class Notices:
         return self._add(notice)
 
     def _add(self, notice: Notice) -> bool:
-        key = notice.id, notice.resource, notice.reason
-        if key in self._counts:
-            self._counts[key] += 1
+        key, counts = (notice.id, notice.reason), self._counts.setdefault(notice.resource, {})
+        if key in counts:
+            counts[key] += 1
             return False
-        self._counts[key] = 1
+        counts[key] = 1
         self._kept.append(notice)
         if len(self._kept) > _KEPT:
             oldest = self._kept.popleft()
-            self._counts.pop((oldest.id, oldest.resource, oldest.reason), None)
+            forgotten = self._counts.get(oldest.resource, {})
+            forgotten.pop((oldest.id, oldest.reason), None)
+            if not forgotten:
+                self._counts.pop(oldest.resource, None)
         for subscriber in tuple(self._subscribers):
             subscriber(notice)
         if not self._subscribers and not self._silent:
@@ -200,12 +203,16 @@ class Notices:
 
     def over(self, resource: str, message_id: str = "") -> None:
         """The cause of a resource's notices, or of those with one id, has ended: it is said anew if it comes back."""
-        for key in [key for key in self._counts if key[1] == resource and message_id in ("", key[0])]:
-            del self._counts[key]
+        counts = self._counts.get(resource)
+        if counts is not None:
+            left = {key: count for key, count in counts.items() if message_id not in ("", key[0])}
+            self._counts[resource] = left
+            if not left:
+                del self._counts[resource]
 
     def times(self, notice: Notice) -> int:
         """How often a notice was given while its cause lasts; 1 if its cause has ended."""
-        return self._counts.get((notice.id, notice.resource, notice.reason), 1)
+        return self._counts.get(notice.resource, {}).get((notice.id, notice.reason), 1)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -226,7 +233,7 @@ class Notices:
     def lasting(self) -> tuple[Notice, ...]:
         """Those whose cause has not ended, as far as is known."""
         last = {(each.id, each.resource, each.reason): each for each in self._kept}
-        return tuple(each for key, each in last.items() if key in self._counts)
+        return tuple(each for each in last.values() if (each.id, each.reason) in self._counts.get(each.resource, ()))
 
 
 def own_lines(error: BaseException) -> str:

@@ -149,6 +149,7 @@ def test_programs_need_read(tmp_path):
         with reg.task(userid="BOB") as task:
             expect_rule("SEC-XPPT", task.link, "SUBP")
             expect_rule("SEC-XPPT", task.xctl, "SUBP")
+            expect_rule("SEC-XPPT", task.load, "SUBP")
             with pytest.raises(Condition, match="PGMIDERR"):
                 task.link("NOPE")
         expect_rule("SEC-XPPT-FIRST", reg.start("PAY1", userid="ANN").result)
