@@ -8,12 +8,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Self
 
-from tdqsim import definitions
+from tdqsim import SecurityOptions, StartOptions, SystemOptions, definitions
 from tdqsim.cics import Abend, AccessList, Condition, Region, SecurityPolicy, Sysplex, cemt
 from tdqsim.cics.text import ceci
 from tdqsim.definitions import Definitions, parse_csd
@@ -41,6 +42,20 @@ COMMAND = re.compile(r"[A-Z]{3,}(\s|$)")
 
 _stores = RecycledStores()
 atexit.register(_stores.close)
+
+
+def grouped(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a region with those of its groups in these, so that examples can give each by its name."""
+    found = dict(options)
+    for group, alone, made in (
+        ("security", "policy", SecurityOptions),
+        ("start", "type", StartOptions),
+        ("system", "", SystemOptions),
+    ):
+        given = {each.name: found.pop(each.name) for each in fields(made) if each.name in found}
+        if given:
+            found[group] = made(**given, **({alone: found[group]} if group in found else {}))
+    return found
 
 
 class Names(dict[str, Any]):
@@ -129,7 +144,7 @@ class Stage:
         return self._start(known, options)
 
     def _start(self, known: Definitions, options: dict[str, Any], **changed: Any) -> Region:
-        region = Region(known, **options | changed)
+        region = Region(known, **grouped(options | changed))
         self._started[id(region)] = (options, known)
         self._end.callback(lambda: region.closed or region.close())
         return region
