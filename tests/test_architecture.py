@@ -252,6 +252,30 @@ def test_an_extension_takes_public_names_of_the_core_only() -> None:
     assert breaking(deep_imports) == {}
 
 
+@cache
+def listed(package: str) -> frozenset[str]:
+    """The public names of a package whose names are imported on first use; empty for another module."""
+    body = tree_of(MODULES[package]).body if package in MODULES and is_package(package) else []
+    lists = {ast.unparse(node.targets[0]): node.value for node in body if isinstance(node, ast.Assign)}
+    return frozenset(ast.literal_eval(lists["__all__"])) if "(__getattr__, __dir__)" in lists else frozenset()
+
+
+def unlisted(path: Path) -> Iterator[str]:
+    """Names taken from a package of another room that imports its names on first use, and does not have them.
+
+    No type checker sees that.
+    """
+    for node in nodes_of(path):
+        if isinstance(node, ast.ImportFrom) and (names := listed(node.module or "")):
+            taken = {alias.name for alias in node.names} - names
+            own = (node.module or "").split(".")[1:2] == [room_of(path)]
+            yield from (each for name in taken if (each := f"{node.module}.{name}") not in MODULES and not own)
+
+
+def test_what_is_taken_from_a_package_of_lazy_names_is_there() -> None:
+    assert breaking(unlisted) == {}
+
+
 def unused(path: Path) -> Iterator[str]:
     """Private names of a module that the module does not use, and so nobody."""
     used = Counter(re.findall(r"\w+", path.read_text("utf-8")))

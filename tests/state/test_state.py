@@ -30,9 +30,9 @@ def test_queues_are_those_of_a_type_in_the_order_of_installation(region):
 
 def test_an_alias_leads_to_its_target(region):
     assert list(state.aliases(region, "ALIA")) == ["ALIA", "ALIB", "LOGQ"]
-    assert state.target(region, "ALIA") == "LOGQ"
+    assert state.records(region, "ALIA") == []
     with pytest.raises(Condition, match="QIDERR"):
-        state.target(region, "NONE")
+        state.records(region, "NONE")
 
 
 def test_records_of_a_unit_of_work_are_there_only_with_uncommitted(region):

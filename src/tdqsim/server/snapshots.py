@@ -46,9 +46,10 @@ def taken(region: Region, userid: str) -> dict[str, KeptQueue]:
     count = sum(queue.numitems for queue in queues)
     if count > _BOUNDS["snapshot_records"]:
         raise UsageError(f"{count} records are too many for one answer; read {_BOUNDS['page_records']} at a time")
-    for queue in queues:
-        state.check_readable(region, queue.name, userid)
-    return {queue.name: KeptQueue(_enablestatus(queue), tuple(region.peek(queue.name))) for queue in queues}
+    return {
+        queue.name: KeptQueue(_enablestatus(queue), tuple(state.records(region, queue.name, userid=userid)))
+        for queue in queues
+    }
 
 
 def snapshot_answer(applid: str, queues: Mapping[str, KeptQueue]) -> Snapshot:

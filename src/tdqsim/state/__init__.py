@@ -84,7 +84,6 @@ __all__ = [
     "WorkState",
     "aliases",
     "browse",
-    "check_readable",
     "check_set",
     "definitions",
     "depth",
@@ -102,7 +101,6 @@ __all__ = [
     "records",
     "space",
     "statistics",
-    "target",
     "tasks",
     "transactions",
     "units",
@@ -183,15 +181,6 @@ def aliases(region: Region, name: str) -> Iterator[str]:
     return _state.names_along(core_of(region), name)
 
 
-def target(region: Region, name: str) -> str:
-    """The name of the queue that a name stands for.
-
-    Raises:
-        Condition: QIDERR: the name or a target of an alias is not installed.
-    """
-    return final_target(core_of(region), name.rstrip(" ")).name
-
-
 def records(
     region: Region,
     name: str,
@@ -215,21 +204,11 @@ def records(
     Raises:
         Condition: QIDERR, NOTAUTH. TdqError: the queue is remote, or its data set cannot be read.
     """
-    check_readable(region, name, userid)
+    target = final_target(core_of(region), name.rstrip(" "))
+    if userid and not may_use(_asks(region, userid), XDCT, target.name, Access.READ):
+        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {target.name}")
     pause = partial(region.dispatcher.yield_now, always=True)
-    found = _records(final_target(core_of(region), name.rstrip(" ")), skip, pause, with_uncommitted=uncommitted)
-    return list(islice(found, limit))
-
-
-def check_readable(region: Region, name: str, userid: str) -> None:
-    """Check that a user may read the records of a queue.
-
-    Raises:
-        Condition: QIDERR; NOTAUTH 101: the policy does not give READ to the user.
-    """
-    found = target(region, name)
-    if userid and not may_use(_asks(region, userid), XDCT, found, Access.READ):
-        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {found}")
+    return list(islice(_records(target, skip, pause, with_uncommitted=uncommitted), limit))
 
 
 def inquire(region: Region, name: str, *options: str, userid: str = "") -> TdqueueInfo:

@@ -87,7 +87,8 @@ def read_records(
     A position after the last record returns the last record.
     """
     try:
-        count = state.depth(region, state.target(region, name))
+        *_, queue = state.aliases(region, name)
+        count = state.depth(region, queue)
         if count is not None and not with_uncommitted:
             position = min(position, max(count - 1, 0))
         records = state.records(region, name, userid=userid, skip=position, limit=limit, uncommitted=with_uncommitted)
