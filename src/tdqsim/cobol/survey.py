@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from tdqsim.cobol.child_process import ChildProcess
 from tdqsim.cobol.compiler import Options, compile_program, expand
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
+from tdqsim.cobol.survey_process import run_once
 from tdqsim.cobol.translate import CobolError, translate
 
 _LIBRARY: Final = frozenset([*COPYBOOKS, *PROGRAMS, MAPS]) - {""}
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
-_GRACE: Final = 30.0
-"""Seconds after the end of its time until a run that does not answer is killed."""
 
 State = Literal["yes", "no", "-"]
 
@@ -110,31 +110,11 @@ def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds
 
 def _run(source: Path, options: Options, cache: Path, maps: Path, seconds: float) -> tuple[State, str]:
     """Run a program in a separate process; returns how it ended."""
-    with tempfile.TemporaryDirectory(prefix="tdqsim-surveyed-") as folder:
-        answer = Path(folder) / "answer"
-        asked = {
-            "source": str(source.absolute()),
-            "copybooks": [str(each.absolute()) for each in options.copybooks],
-            "cache": str(cache.absolute()),
-            "maps": str(maps.absolute()),
-            "seconds": seconds,
-            "answer": str(answer),
-        }
-        command = [sys.executable, "-m", "tdqsim.cobol.survey_process"]
-        try:
-            done = subprocess.run(  # noqa: S603  (this package)
-                command,
-                input=json.dumps(asked),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                check=False,
-                timeout=seconds + _GRACE,
-            )
-        except subprocess.TimeoutExpired:
-            return "no", f"took more than {seconds} seconds without a command"
-        try:
-            ran, why = json.loads(answer.read_text("utf-8"))
-        except (OSError, ValueError):
-            return "no", f"ended the process (status {done.returncode})"
-    return ran, why
+    child = ChildProcess(partial(run_once, source, options, cache, maps, seconds))
+    answers = list(child.lines())
+    if answers:
+        ran, why = json.loads(answers[0])
+        return ran, why
+    if child.died.startswith(f"signal {signal.SIGALRM.value} "):
+        return "no", f"took more than {seconds} seconds without a command"
+    return "no", f"ended the process: {child.died or f'exit code {child.code}'}"

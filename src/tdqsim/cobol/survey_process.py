@@ -1,20 +1,20 @@
 """The process in which :mod:`~tdqsim.cobol.survey` runs one program once, as a task of a new region.
 
 Transient data queues that its commands name by a literal are intrapartition queues; it has a terminal at which ENTER
-was pressed, and the maps of all BMS sources; it has no files. Standard input contains a JSON object that says what to
-run. The result goes to a file that this object names, because standard output belongs to the program.
+was pressed, and the maps of all BMS sources; it has no files. What it writes to standard output is dropped.
 """
 
 from __future__ import annotations
 
 import _thread
 import json
+import os
 import re
-import sys
+import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TextIO
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.cobol.abends import CobolFailure
@@ -30,33 +30,36 @@ _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _NAMED: Final = re.compile(r"\bQUEUE\(A(\d+)\)")
 _MISSING: Final = re.compile(r"EXEC (?:CICS|SQL|DLI) .*$")
 _SHOWN: Final = 120
+_GRACE: Final = 30.0
+"""Seconds after the end of its time until a run that does not answer is killed."""
 
 
-def main() -> None:
-    """Run the program that the standard input names."""
-    asked = json.load(sys.stdin)
-    alarm = threading.Timer(asked["seconds"], _thread.interrupt_main)
+def run_once(source: Path, options: Options, cache: Path, maps: Path, seconds: float, lines: TextIO) -> None:
+    """Run a program for some seconds; sends "yes" or "no" and how it ended, as a line of JSON."""
+    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # ends the process
+    alarm = threading.Timer(seconds, _thread.interrupt_main)
     alarm.daemon = True
+    with Path(os.devnull).open("w", encoding="utf-8") as null:
+        os.dup2(null.fileno(), 1)
+        os.dup2(null.fileno(), 2)
     try:
         alarm.start()
-        outcome = _run(asked)
+        outcome = _run(source, options, cache, maps)
     except KeyboardInterrupt:
-        outcome = ("yes", f"still issues commands after {asked['seconds']} seconds")
+        outcome = ("yes", f"still issues commands after {seconds} seconds")
     except Exception as error:  # noqa: BLE001  (any exception is the result of the survey)
         outcome = ("no", f"{type(error).__name__}: {error}"[:200])
-    Path(asked["answer"]).write_text(json.dumps(outcome), "utf-8")
+    lines.write(json.dumps(outcome) + "\n")
 
 
-def _run(asked: Mapping[str, Any]) -> tuple[str, str]:
-    source, cache = Path(asked["source"]), Path(asked["cache"])
-    copybooks = tuple(map(Path, asked["copybooks"]))
-    module = compile_program(source, Options(copybooks), cache)
+def _run(source: Path, options: Options, cache: Path, maps: Path) -> tuple[str, str]:
+    module = compile_program(source, options, cache)
     names = sorted(set(_queues(module.commands)))
     region = Region([*(define_tdqueue(name=name, type="INTRA") for name in names), define_terminal(name="T001")])
     with region:
-        _install_maps(region, Path(asked["maps"]))
+        _install_maps(region, maps)
         programs = CobolPrograms(
-            region, sources=[source.parent], cache=cache, copybooks=copybooks, runaway=3.0, on_warning=_silent
+            region, sources=[source.parent], cache=cache, copybooks=options.copybooks, runaway=3.0, on_warning=_silent
         )
         region.register("SURV", programs.program(source))
         region.screens.type("T001", "SURV")
@@ -101,7 +104,3 @@ def _install_maps(region: Region, folder: Path) -> None:
                 region.screens.install(parse_bms(path.read_text("latin-1"), str(path)))
             except TdqError:  # the program lacks this mapset, and fails with a message if it uses it
                 continue
-
-
-if __name__ == "__main__":
-    main()

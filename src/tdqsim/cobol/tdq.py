@@ -218,7 +218,9 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
         outcomes.watch(made)
         failed = _task(made, terminal)
         not_done = [each.text for each in outcomes.unexpected()]
-        for text in [*not_done, *(str(each) for each in outcomes.notices if each.severity == "warning")]:
+        own = f"TRANSACTION({_TRANSID})"  # which nobody has defined
+        warnings = [each for each in outcomes.notices if each.severity == "warning" and each.resource != own]
+        for text in [*not_done, *map(str, warnings)]:
             warn(text)
         for name, state in made.snapshot(records=False).items():
             if state.numitems != before.get(name):
