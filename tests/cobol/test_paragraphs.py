@@ -141,9 +141,9 @@ def test_the_whole_program_runs_as_before_and_coverage_knows_no_generated_statem
     text = PROGRAM.split("\n")
     statements = {text[line - 1].strip() for line in lines}
     assert "STANDARD-FEE." not in statements
-    assert lines[text.index("           PERFORM COMPUTE-FEE") + 1] is True
-    assert lines[text.index("           MOVE WS-FEE TO CA-FEE") + 1] is False
-    assert lines.branches[text.index("           IF WS-KIND = 'S' PERFORM STANDARD-FEE") + 1] == [(True, False)]
+    assert lines[text.index("           PERFORM COMPUTE-FEE") + 1] == 2
+    assert lines[text.index("           MOVE WS-FEE TO CA-FEE") + 1] == 0
+    assert lines.branches[text.index("           IF WS-KIND = 'S' PERFORM STANDARD-FEE") + 1] == [(2, 0)]
 
 
 CASES = """\

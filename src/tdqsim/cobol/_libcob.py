@@ -245,12 +245,12 @@ class Libcob:
         """The name of one of the source files of a program."""
         return bytes(self._library.dfh_module_source(module, at) or b"").decode("utf-8", "surrogateescape")
 
-    def reached(self, program: str) -> dict[int, int]:
-        """How often a program has reached its statements since ``watch`` was called, by the compiler's marks."""
-        name = program.encode("latin-1")
-        count = self._library.dfh_reached(name, None, 0)
+    def reached(self, program: str, source: str) -> dict[int, int]:
+        """How often a program has reached the lines of a source since ``watch`` was called."""
+        names = program.encode("latin-1"), source.encode("utf-8", "surrogateescape")
+        count = self._library.dfh_reached(*names, None, 0)
         lines = (ctypes.c_longlong * (2 * count))()
-        self._library.dfh_reached(name, lines, count)
+        self._library.dfh_reached(*names, lines, count)
         return dict(zip(lines[::2], lines[1::2], strict=True))
 
 

@@ -641,65 +641,76 @@ void cob_module_leave(cob_module *module) {
 #define LINES (1u << 20)
 
 struct line {
-    unsigned mark; /* module_stmt; 0 for a free entry */
+    unsigned number; /* 0 for a free entry */
     const char *verb; /* of the first statement that was reached on the line */
     long long count;  /* how often a statement with this verb was reached there */
 };
 
+/* The lines of a source that programs of one name have reached. */
 struct reached {
-    const char *program;
+    const char *program, *source;
     struct line *lines; /* open addressing */
     unsigned room, count;
-    cob_module *module; /* the copy of the program that reached a line last */
+    cob_module *module; /* the copy of the program that reached a line last, and the number of the source in it */
+    unsigned file;
 };
 
 static struct reached *reached;
 static int reached_count;
 
-static struct reached *reached_by(cob_module *module) {
-    static int last;
+static struct reached *reached_of(const char *program, const char *source) {
     int at;
-    if (last < reached_count && reached[last].module == module && strcmp(reached[last].program, module->module_name) == 0)
-        return &reached[last];
     for (at = 0; at < reached_count; at++)
-        if (strcmp(reached[at].program, module->module_name) == 0)
-            break;
-    if (at == reached_count) {
-        reached = realloc(reached, ++reached_count * sizeof *reached);
-        memset(&reached[at], 0, sizeof *reached);
-        reached[at].program = strdup(module->module_name);
-        reached[at].room = 1024;
-        reached[at].lines = calloc(1024, sizeof(struct line));
-    }
-    last = at;
-    reached[at].module = module;
-    return &reached[at];
+        if (strcmp(reached[at].program, program) == 0 && strcmp(reached[at].source, source) == 0)
+            return &reached[at];
+    return NULL;
 }
 
-static struct line *line_of(struct reached *where, unsigned mark) {
-    unsigned at = mark * 2654435761u & (where->room - 1);
-    while (where->lines[at].mark != 0 && where->lines[at].mark != mark)
+static struct reached *reached_by(cob_module *module) {
+    static struct reached *last;
+    unsigned file = COB_GET_FILE_NUM(module->module_stmt);
+    const char *source = module->module_sources == NULL ? "" : module->module_sources[file];
+    if (last != NULL && last->module == module && last->file == file && strcmp(last->program, module->module_name) == 0)
+        return last;
+    last = reached_of(module->module_name, source);
+    if (last == NULL) {
+        reached = realloc(reached, ++reached_count * sizeof *reached);
+        last = &reached[reached_count - 1];
+        memset(last, 0, sizeof *last);
+        last->program = strdup(module->module_name);
+        last->source = strdup(source);
+        last->room = 1024;
+        last->lines = calloc(last->room, sizeof(struct line));
+    }
+    last->module = module;
+    last->file = file;
+    return last;
+}
+
+static struct line *line_of(struct reached *where, unsigned number) {
+    unsigned at = number * 2654435761u & (where->room - 1);
+    while (where->lines[at].number != 0 && where->lines[at].number != number)
         at = (at + 1) & (where->room - 1);
     return &where->lines[at];
 }
 
-static void reach(struct reached *where, unsigned mark, const char *verb) {
-    struct line *line = line_of(where, mark);
-    if (line->mark == 0 && where->room < LINES) {
+static void reach(struct reached *where, unsigned number, const char *verb) {
+    struct line *line = line_of(where, number);
+    if (line->number == 0 && where->room < LINES) {
         if (++where->count * 2 > where->room) {
             struct line *old = where->lines;
             unsigned room = where->room, each;
             where->lines = calloc(where->room *= 2, sizeof(struct line));
             for (each = 0; each < room; each++)
-                if (old[each].mark)
-                    *line_of(where, old[each].mark) = old[each];
+                if (old[each].number)
+                    *line_of(where, old[each].number) = old[each];
             free(old);
-            line = line_of(where, mark);
+            line = line_of(where, number);
         }
-        line->mark = mark;
+        line->number = number;
         line->verb = verb;
     }
-    if (line->mark == mark && (line->verb == verb || strcmp(line->verb, verb) == 0))
+    if (line->number == number && (line->verb == verb || strcmp(line->verb, verb) == 0))
         line->count++;
 }
 
@@ -718,7 +729,7 @@ void cob_trace_stmt(const char *what) {
     last_statement = what;
     if (!watching || current == NULL)
         return;
-    reach(reached_by(module), module->module_stmt, what);
+    reach(reached_by(module), COB_GET_LINE_NUM(module->module_stmt), what);
     if (watching > 1) {
         struct pause pause = to_python();
         int left = PyErr_CheckSignals() || statement(module, what, module->module_stmt);
@@ -733,17 +744,15 @@ void cob_trace_stmt(const char *what) {
     }
 }
 
-/* Returns how many lines of a program were reached; stores the marks of up to ``room`` of them, each with its count. */
-unsigned dfh_reached(const char *program, long long *lines, unsigned room) {
+/* Returns how many lines of a source a program has reached; stores up to ``room`` of them, each with its count. */
+unsigned dfh_reached(const char *program, const char *source, long long *lines, unsigned room) {
+    const struct reached *found = reached_of(program, source);
     unsigned count = 0, each;
-    int at;
-    for (at = 0; at < reached_count; at++)
-        if (strcmp(reached[at].program, program) == 0)
-            for (each = 0; each < reached[at].room; each++)
-                if (reached[at].lines[each].mark && ++count <= room) {
-                    lines[2 * count - 2] = reached[at].lines[each].mark;
-                    lines[2 * count - 1] = reached[at].lines[each].count;
-                }
+    for (each = 0; found != NULL && each < found->room; each++)
+        if (found->lines[each].number && ++count <= room) {
+            lines[2 * count - 2] = found->lines[each].number;
+            lines[2 * count - 1] = found->lines[each].count;
+        }
     return count;
 }
 

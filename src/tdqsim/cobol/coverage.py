@@ -19,7 +19,7 @@ from typing import Final
 from tdqsim.cobol._paragraph_entries import GO_BACK, PARAGRAPH
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
-from tdqsim.cobol.level import begin_coverage, reached_statements
+from tdqsim.cobol.level import begin_coverage, reached_lines
 
 _LINE_BITS: Final = 20
 _LINE: Final = (1 << _LINE_BITS) - 1
@@ -71,16 +71,19 @@ def begin() -> None:
 def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
     """The coverage of each program that has been loaded since :func:`begin`, and of others, which have not run."""
     coverage: dict[str, SourceCoverage] = {}
-    loaded = dict(reached_statements())
-    for module, reached in ({each: dict[int, int]() for each in others} | loaded).items():
+    counted: dict[tuple[str, str], dict[int, int]] = {}
+    for module in dict.fromkeys([*others, *loaded_modules()]):
         files: dict[str, SourceCoverage] = {}
         asked = {str(each.place) for each in module.commands if each.verb == PARAGRAPH and each.text != GO_BACK}
         for mark in module.symbols.statements:
-            if asked and f"{module.symbols.sources[mark >> _LINE_BITS]}:{mark & _LINE}" in asked:
+            source, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE
+            if asked and f"{source}:{line}" in asked:
                 continue
-            lines = files.setdefault(module.symbols.sources[mark >> _LINE_BITS], SourceCoverage())
-            line = mark & _LINE
-            lines[line] = lines.get(line, 0) + reached.get(mark, 0)
+            if (reached := counted.get((module.program, source))) is None:
+                reached = counted[module.program, source] = reached_lines(module.program, source)
+            # taken out: a program that is loaded in two forms is counted once
+            lines = files.setdefault(source, SourceCoverage())
+            lines[line] = lines.get(line, 0) + reached.pop(line, 0)
         generated = {str(each.place) for each in module.commands}
         for mark, pair in zip(module.outcomes, copies_of(module).outcomes(), strict=True):
             file, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE

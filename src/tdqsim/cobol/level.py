@@ -84,10 +84,9 @@ def coverage_is_on() -> bool:
     return bool(_COVERAGE)
 
 
-def reached_statements() -> Iterator[tuple[Module, dict[int, int]]]:
-    """The loaded modules, each with how often its statements were reached, by their marks."""
-    for module in loaded_modules():
-        yield module, libcob(_CALLBACKS).reached(module.program)
+def reached_lines(program: str, source: str) -> dict[int, int]:
+    """How often programs of a name have reached the lines of a source."""
+    return libcob(_CALLBACKS).reached(program, source) if any(loaded_modules()) else {}
 
 
 _Frame = tuple[int, Handles]
