@@ -235,7 +235,6 @@ class Csd:
             DefinitionError: an attribute is wrong; all are listed.
         """
         kind, key = self._change("DEFINE", kind, name, group)
-        self._new_name("DEFINE", name)
         if self._meta(key) is not None:
             raise self._refused("already defined", f"group {group} has a {kind}({name}) already", "DEFINE", group)
         self._not_a_list(group, "DEFINE")
@@ -318,7 +317,6 @@ class Csd:
         """
         to = to or group
         self._may_change("COPY", to)
-        self._new_name("COPY", as_)
         self._name("COPY", "group", group)
         if kind:
             sources: Iterable[defs.Resource] = (self._present("COPY", self._kind("COPY", kind), name, group),)
@@ -348,7 +346,6 @@ class Csd:
         """
         kind, key = self._change("RENAME", kind, name, group)
         source = self._present("RENAME", kind, name, group)
-        self._new_name("RENAME", as_)
         self._may_change("RENAME", to or group)
         self._not_a_list(to or group, "RENAME")
         new = _key(to or group, kind, as_ or name)
@@ -574,11 +571,6 @@ class Csd:
             allowed = "must be 1 to 8 characters (A-Z 0-9 @ # $, upper case only)"
             raise self._refused(f"bad {what}", f"{what} {name!r:.40} {allowed}", verb, "")
 
-    def _new_name(self, verb: str, name: str) -> None:
-        """Refuse the name of a resource that would be a generic one; the definition's class checks the rest."""
-        if "*" in name or "+" in name:
-            raise self._refused("bad name", f"{name!r:.40} is a generic name, which no resource has", verb, "")
-
     def _kind(self, verb: str, kind: str) -> str:
         from tdqsim.core.spelling import did_you_mean  # needed for an error only
         from tdqsim.facts import table
@@ -669,7 +661,11 @@ class Csd:
     def _made(self, kind: str, group: str, values: dict[str, Any], signature: dict[str, Any]) -> defs.Resource:
         from tdqsim.definitions import define_resource  # pydantic is imported with the first definition
 
-        return define_resource(kind, **{**values, "group": group, **signature})
+        made = define_resource(kind, **{**values, "group": group, **signature})
+        name = made.resource_name
+        if "*" in name or "+" in name:  # of a type that has no class of its own, which would check the name
+            raise self._refused("bad name", f"{name!r:.40} is a generic name, which no resource has", "DEFINE", group)
+        return made
 
     def _copied(self, source: defs.Resource, group: str, name: str) -> defs.Resource:
         signature = self._signed()
