@@ -1,7 +1,7 @@
 """Every declared option, issued by a COBOL program and by a Python task as text: EIB, receivers and state are the same.
 
 One program has all the commands, one paragraph each. The driver is a Python task that makes the state, then LINKs to
-the program with the number of a paragraph, or issues the text itself; so both faces begin alike.
+the program with the number of a paragraph, or issues the text itself; so both forms begin alike.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from freezegun import freeze_time
 from tdqsim.cics import COMMANDS, Abend
 from tdqsim.cobol import CobolPrograms
 from tests.cics.spi.helpers import region
-from tests.cics.spi.test_two_faces import CASES, furnish, prepare, text_of
+from tests.cics.text.test_python_and_text import CASES, furnish, prepare, text_of
 
-pytestmark = [pytest.mark.cobc, pytest.mark.faces]
+pytestmark = [pytest.mark.cobc, pytest.mark.two_forms]
 
 WITHOUT_RESPONSE = ("ABEND",)
 TIMES = {"ABSTIME(2837962864820)": "ABSTIME(SOME-TIME)", "ABSTIME(-1)": "ABSTIME(NO-TIME)"}

@@ -31,8 +31,8 @@ class EvidencePlugin:
         report = yield
         if report.when == "call" and report.passed:
             rules = [str(rule) for marker in item.iter_markers("rule") for rule in marker.args]
-            faces = item.get_closest_marker("faces") is not None
-            self._recorder.passed(item.nodeid, rules, report.duration, faces=faces)
+            two_forms = item.get_closest_marker("two_forms") is not None
+            self._recorder.passed(item.nodeid, rules, report.duration, two_forms=two_forms)
         return report
 
     @pytest.hookimpl(tryfirst=True)

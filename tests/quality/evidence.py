@@ -145,19 +145,19 @@ class EvidenceRecorder:
         self._now.clear()
         self._answers.clear()
 
-    def passed(self, test: str, rules: Iterable[str], seconds: float = 0.0, *, faces: bool = False) -> None:
+    def passed(self, test: str, rules: Iterable[str], seconds: float = 0.0, *, two_forms: bool = False) -> None:
         """The test has passed.
 
         Args:
             test: its node id.
             rules: the ids of its marks.
             seconds: how long it took.
-            faces: whether it compares two forms of a command, which both lack what is taken away: it holds no claim.
+            two_forms: whether it compares two forms of a command, which both lack what is taken away: it holds no claim.
         """
-        size = len(self._now) + (_SLOW if seconds > 1 else 0) + (_NO_CANDIDATE if faces else 0)
+        size = len(self._now) + (_SLOW if seconds > 1 else 0) + (_NO_CANDIDATE if two_forms else 0)
         for claim in (*self._now, *(f"rule {rule}" for rule in rules)):
             word = claim.rpartition(" ")[2].lower()
-            named = len(word) > _SHORT and word in test.lower() and not faces
+            named = len(word) > _SHORT and word in test.lower() and not two_forms
             self.evidence.add(claim, test, 0 if named else size)  # a test that is named after it probably holds it
 
     def note(self, *words: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every declared option runs through the Python and the text face of its command, and the EIBs are compared."""
+"""Every declared option runs in Python and as EXEC CICS text, and the EIBs are compared."""
 
 from __future__ import annotations
 
@@ -462,12 +462,12 @@ def state_after(reg, case, issue):
 
 @pytest.fixture(scope="module")
 def twins():
-    """Two regions alike: one for each face."""
+    """Two regions alike: one for each form."""
     with region(sysid="TDQ1") as one, region(sysid="TDQ1") as other:
         yield one, other
 
 
-@pytest.mark.faces
+@pytest.mark.two_forms
 @pytest.mark.rule("EXEC-TWO-FACES")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{'-'.join(case[1])}")
 def test_both_faces_leave_the_same_eib_and_the_same_queues(twins, case):
