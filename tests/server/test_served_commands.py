@@ -113,7 +113,7 @@ SYSTEM_CHANGES = {
 }
 # These have tests of their own.
 ELSEWHERE = {
-    "topology", "run", "cobol run", "store backup", "store check", "store compact", "store salvage",
+    "csd", "topology", "run", "cobol run", "store backup", "store check", "store compact", "store salvage",
 }  # fmt: skip
 NO_REGION_OF_A_STORE = {
     "serve",  # is the server
