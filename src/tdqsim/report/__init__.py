@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tdqsim.report.page import Page, check_target
     from tdqsim.report.parts import Mark, Part, Prose, Table
     from tdqsim.report.pictures import COLOURS, Point, Series, Stretch, bars, lines, time_line
-    from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
+    from tdqsim.report.refused import RefusedCommands, RefusedGroup
     from tdqsim.report.topology import Site
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "legend",
     "lines",
     "queue_layouts",
-    "refused_of",
     "resource_of",
     "svg",
     "texts",
@@ -101,7 +100,6 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.report.refused": (
             "RefusedCommands",
             "RefusedGroup",
-            "refused_of",
         ),
         "tdqsim.report.topology": ("Site",),
     },

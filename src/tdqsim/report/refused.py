@@ -95,6 +95,15 @@ class RefusedGroup:
         """The fields as values for JSON."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RefusedGroup:
+        """The group of :meth:`as_dict`.
+
+        Raises:
+            TypeError: a field is missing, or there is another one.
+        """
+        return cls(**values)
+
 
 class RefusedCommands:
     """The groups of refused commands of one region or system."""
@@ -157,12 +166,3 @@ class RefusedCommands:
     def now(self, time_ns: int) -> list[RefusedGroup]:
         """The groups that last."""
         return [each for each in self if each.lasts(time_ns)]
-
-
-def refused_of(values: Mapping[str, Any]) -> RefusedGroup:
-    """The group of :meth:`RefusedGroup.as_dict`.
-
-    Raises:
-        TypeError: a field is missing, or there is another one.
-    """
-    return RefusedGroup(**values)

@@ -17,7 +17,7 @@ import structlog
 from tdqsim.cics import Task
 from tdqsim.ibmi import SETUP_JOB
 from tdqsim.languages import TaskInternals
-from tdqsim.report import RefusedCommands, RefusedGroup, refused_of
+from tdqsim.report import RefusedCommands, RefusedGroup
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
 _FILE: Final = "refused.jsonl"
@@ -117,7 +117,7 @@ def read_refused(store: Path) -> list[RefusedGroup]:
     Raises:
         OSError: the file cannot be read.
     """
-    groups = {each.id: each for each in kept_values(store / _FILE, refused_of)}
+    groups = {each.id: each for each in kept_values(store / _FILE, RefusedGroup.from_dict)}
     return sorted(groups.values(), key=lambda each: each.last_ns)
 
 
