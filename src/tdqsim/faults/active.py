@@ -10,7 +10,7 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.task import take_rollback
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex

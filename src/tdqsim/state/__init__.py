@@ -42,7 +42,7 @@ from tdqsim.cics.look.records import records as _records
 from tdqsim.cics.look.state import LockState, QueueState, TaskState, Uncommitted, UnitState, WorkState
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.spi.inquire_connection import CONNECTION
 from tdqsim.cics.spi.inquire_file import FILE
 from tdqsim.cics.spi.inquire_reqid import REQID

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tdqsim.cics import Condition
 from tdqsim.cics.files.datafile import Path
 from tdqsim.cics.model.queue import IntraTdQueue
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore

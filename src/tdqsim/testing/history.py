@@ -42,7 +42,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import TaskInternals, clock_of, core_of
 from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError

@@ -30,7 +30,7 @@ from tdqsim.cics.model.queue import Began, ExtraTdQueue, IndirectTdQueue, IntraT
 from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp, notice_words
 

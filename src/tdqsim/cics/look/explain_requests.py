@@ -1,14 +1,14 @@
 """Predict the outcome of each request, with the rules of the commands themselves and without side effects.
 
 This module contains no rules. Each answer comes from the code that the command uses, in the order of
-:mod:`~tdqsim.cics.queues.checks`:
+:mod:`~tdqsim.cics.queues.state_table`:
 
 ====================================  ====================================================================
 step                                  asked of
 ====================================  ====================================================================
-name, aliases                         :func:`~tdqsim.cics.queues.checks.final_target`
+name, aliases                         :func:`~tdqsim.cics.queues.state_table.final_target`
 a planned fault                       the region's hook, when it can say (``foresee``)
-security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
+security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.state_table.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
                                       region; a region of another process is asked over the link
 length                                :func:`~tdqsim.cics.model.space.check_size`; the data set's DCB
@@ -39,10 +39,10 @@ from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IntraT
 from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.cics.queues.checks import check_state, final_target
 from tdqsim.cics.queues.directory import empty
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.logical import attempt
+from tdqsim.cics.queues.state_table import check_state, final_target
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set

@@ -10,7 +10,7 @@ from tdqsim.cics.look.records import records
 from tdqsim.cics.look.state import queue_state
 from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda
 

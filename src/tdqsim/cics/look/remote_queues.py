@@ -10,7 +10,7 @@ from tdqsim.cics.look.records import records as records_of
 from tdqsim.cics.look.state import QueueState, queue_state
 from tdqsim.cics.model.queue import RemoteTdQueue, TdQueue
 from tdqsim.cics.model.region import is_near
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.errors import RegionClosed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.look.records import add
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 

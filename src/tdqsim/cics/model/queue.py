@@ -1,6 +1,6 @@
 """The four kinds of transient data queue as data, and the ATI cycle of an intrapartition queue.
 
-A queue's ``read``, ``write`` and ``delete`` are functions of the task. :func:`tdqsim.cics.queues.kinds.bind` chooses
+A queue's ``read``, ``write`` and ``delete`` are functions of the task. :func:`tdqsim.cics.queues.binding.bind` chooses
 them again whenever a state changes that they depend on, so that a request need not test the state. The attributes that
 SET TDQUEUE can change are copied from the definition at install; the others are read from the definition.
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.kinds import bind
+from tdqsim.cics.queues.binding import bind
 from tdqsim.core.store import DurableQueue, VolatileQueue
 from tdqsim.errors import StoreError, TdqError
 

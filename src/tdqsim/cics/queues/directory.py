@@ -17,8 +17,8 @@ from tdqsim.cics.kernel.eib import Completion, completion
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, IntraTdQueue, RequestTarget, TdQueue
 from tdqsim.cics.model.region import Recorder, RegionData, RegionLink
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.queues.checks import check_access, not_installed, target_of
-from tdqsim.cics.queues.kinds import bind, read_negative, set_enablestatus
+from tdqsim.cics.queues.binding import bind, read_negative, set_enablestatus
+from tdqsim.cics.queues.state_table import check_access, not_installed, target_of
 from tdqsim.facts import Cvda, Resp
 
 _QZERO: Final = Resp.QZERO  # a global is faster than the attribute of the enum class

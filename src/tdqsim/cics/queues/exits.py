@@ -41,9 +41,9 @@ from tdqsim.cics.model.queue import (
 )
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.queues.checks import check_state, target_of
+from tdqsim.cics.queues.binding import read_negative
 from tdqsim.cics.queues.directory import Directory, Watched, empty, fit
-from tdqsim.cics.queues.kinds import read_negative
+from tdqsim.cics.queues.state_table import check_state, target_of
 from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 from tdqsim.facts import EIBRCODE, LIMITS, Resp, table

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, cast
 from tdqsim.cics.kernel.authority import check_surrogate
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.queues.kinds import set_openstatus
+from tdqsim.cics.queues.binding import set_openstatus
 from tdqsim.cics.queues.open_data_set import actual
 from tdqsim.datasets import (
     Allocation,

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.queues.td import writeq_td
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Cvda, table

@@ -1,6 +1,6 @@
 """READQ TD, WRITEQ TD and DELETEQ TD.
 
-A request looks up its queue, calls the function bound to it (see :mod:`~tdqsim.cics.queues.kinds`), and sets the EIB.
+A request looks up its queue, calls the function bound to it (see :mod:`~tdqsim.cics.queues.binding`), and sets the EIB.
 Options change only the arguments of that function. Security, hooks, recorders and names that are not simply names of
 installed queues are handled by :meth:`~tdqsim.cics.queues.directory.Directory.find`; a condition is handled by
 :meth:`~tdqsim.cics.kernel.task.TaskBase.respond`.
@@ -17,8 +17,8 @@ from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
 from tdqsim.cics.model.level import NO_HANDLES
 from tdqsim.cics.model.queue import RequestTarget
+from tdqsim.cics.queues.binding import read_negative
 from tdqsim.cics.queues.directory import empty, fit
-from tdqsim.cics.queues.kinds import read_negative
 from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.facts import LIMITS, Resp
 

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import RESTYPES, XCMD, XDCT, XFCT, XPPT, XTST, XUSER, Access, SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.state_table import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp, table
 

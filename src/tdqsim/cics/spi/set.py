@@ -29,7 +29,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.queues.kinds import set_enablestatus
+from tdqsim.cics.queues.binding import set_enablestatus
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import UsageError

@@ -2,8 +2,8 @@
 
 A request does not check the kind and state of its queue; it calls the function that is bound to the queue. :func:`bind`
 binds ``read``, ``write`` and ``delete`` again after each change that affects them, by two tables: the outcome of the
-state (:func:`~tdqsim.cics.queues.checks.decide`) and, if that lets the request proceed, the function for the queue's
-kind and recovery::
+state (:func:`~tdqsim.cics.queues.state_table.decide`) and, if that lets the request proceed, the function for the
+queue's kind and recovery::
 
     kind               READQ                  WRITEQ                  DELETEQ
     INTRA NO           volatile.read          volatile.write          volatile.clear
@@ -40,7 +40,7 @@ from tdqsim.cics.model.queue import (
 from tdqsim.cics.model.region import RegionLink
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues import logical, physical, volatile
-from tdqsim.cics.queues.checks import check_state, outcomes, owns_an_end, refusal, target_of
+from tdqsim.cics.queues.state_table import check_state, outcomes, owns_an_end, refusal, target_of
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
 

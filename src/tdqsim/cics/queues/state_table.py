@@ -20,7 +20,7 @@ Step 5 depends on the type and, for a data set, on its direction and whether it 
     EXTRA   output     no      NOTOPEN  NOTOPEN  INVREQ
 
 Steps 4 and 5 are :func:`decide`. When one of these states changes, a queue binds its request functions again (see
-:mod:`~tdqsim.cics.queues.kinds`); code that predicts a request calls the same function.
+:mod:`~tdqsim.cics.queues.binding`); code that predicts a request calls the same function.
 
 Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM Docs).
 """
