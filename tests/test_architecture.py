@@ -45,7 +45,7 @@ BELOW = {
 }
 """Each room and the rooms it may use. A room may always use ``errors``, ``lazy`` and the version."""
 
-_ABOVE_THE_API = {"cics.spi", "cics.text", "cics.look", "cics.ship", "cics.commands", "cics.region"}
+_ABOVE_THE_API = {"cics.spi", "cics.text", "cics.inspection", "cics.ship", "cics.commands", "cics.region"}
 _COMMANDS = {"cics.ts", "cics.files", "cics.programs", "cics.terminal"}
 _BEHAVIOUR = {
     f"cics.kernel.{name}"
@@ -60,9 +60,9 @@ INSIDE_CICS = {
     "files": _ABOVE_THE_API,
     "programs": _ABOVE_THE_API,
     "terminal": _ABOVE_THE_API,
-    "spi": {"cics.text", "cics.look", "cics.ship", "cics.commands", "cics.region"},
-    "text": {"cics.look", "cics.ship", "cics.region"},
-    "look": {"cics.ship", "cics.region"},
+    "spi": {"cics.text", "cics.inspection", "cics.ship", "cics.commands", "cics.region"},
+    "text": {"cics.inspection", "cics.ship", "cics.region"},
+    "inspection": {"cics.ship", "cics.region"},
 }
 """Each folder of cics and what nothing in it may know, not even for types."""
 

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue, state
-from tdqsim.cics.look.explain import explain
+from tdqsim.cics.inspection.explain import explain
 from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.commands import Task
+from tdqsim.cics.inspection.peek import QueueSnapshot
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.racf import RacfPolicy
 from tdqsim.cics.kernel.security import Access, AccessList, PasswordCheck, SecurityPolicy
-from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused

@@ -28,6 +28,8 @@ from typing import (
 )
 
 from tdqsim.cics.commands import Task
+from tdqsim.cics.inspection.peek import QueueSnapshot, peek, snapshot
+from tdqsim.cics.inspection.seed import seed
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.handlers import check_handlers, load_handlers, register, startable
 from tdqsim.cics.kernel.limits import check_maxtasks
@@ -35,8 +37,6 @@ from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import give_up, take_syncpoint
 from tdqsim.cics.kernel.tasks import PURGED
-from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
-from tdqsim.cics.look.seed import seed
 from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.region import RegionBase, RegionData
@@ -75,8 +75,8 @@ from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.inspection.explain import Explanation
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.look.explain import Explanation
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
@@ -674,7 +674,7 @@ class Region(RegionBase):
             record: also report what happened to records that contain these bytes; a history must be attached.
             kind: what ``name`` is the name of.
         """
-        from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
+        from tdqsim.cics.inspection.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
         self._check("explain")
         return explain(self._core, name, task=task, size=size, record=record, kind=kind)

@@ -30,7 +30,7 @@ from tdqsim.facts import CONFIDENCE, rules
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.look.explain import Explanation
+    from tdqsim.cics.inspection.explain import Explanation
     from tdqsim.cics.model.dump import Dump
     from tdqsim.cli.served import ServedRegion
 

@@ -26,21 +26,21 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.inspection import explain as _explain
+from tdqsim.cics.inspection import install_preview as _install_preview
+from tdqsim.cics.inspection import state as _state
+from tdqsim.cics.inspection.explain import Explanation
+from tdqsim.cics.inspection.explain_requests import Prediction
+from tdqsim.cics.inspection.install_preview import PlannedInstall
+from tdqsim.cics.inspection.installed import installed
+from tdqsim.cics.inspection.records import records as _records
+from tdqsim.cics.inspection.state import LockState, QueueState, TaskState, Uncommitted, UnitState, WorkState
+from tdqsim.cics.inspection.waits import Wait, waits_of
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import check_command, may_use
 from tdqsim.cics.kernel.dumps import last_commands as _last_commands
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look import explain as _explain
-from tdqsim.cics.look import install_preview as _install_preview
-from tdqsim.cics.look import state as _state
-from tdqsim.cics.look.explain import Explanation
-from tdqsim.cics.look.explain_requests import Prediction
-from tdqsim.cics.look.install_preview import PlannedInstall
-from tdqsim.cics.look.installed import installed
-from tdqsim.cics.look.records import records as _records
-from tdqsim.cics.look.state import LockState, QueueState, TaskState, Uncommitted, UnitState, WorkState
-from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
 from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.spi.inquire_connection import CONNECTION

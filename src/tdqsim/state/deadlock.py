@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tdqsim.cics.inspection.state import QueueState, intra_states, tasks_of, waiting_facility
+from tdqsim.cics.inspection.waits import blocked
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import QueueState, intra_states, tasks_of, waiting_facility
-from tdqsim.cics.look.waits import blocked
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics.look.state import QueueState, Uncommitted
+    from tdqsim.cics.inspection.state import QueueState, Uncommitted
     from tdqsim.faults.active import ActivePlan
     from tdqsim.faults.hooks import HookChain, add_hook, remove_hook
     from tdqsim.faults.plan import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
@@ -118,7 +118,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tdqsim.cics.look.state": (
+        "tdqsim.cics.inspection.state": (
             "QueueState",
             "Uncommitted",
         ),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 
 from tdqsim.cics import Region
+from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.installed import installed
 from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.report import history_sections

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.inspection.remote_queues import followed_records
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.remote_queues import followed_records
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import UsageError

@@ -39,8 +39,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.inspection.state import QueueState, intra_states
 from tdqsim.cics.internals import TaskInternals, clock_of, core_of
-from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target
 from tdqsim.core.codepage import codepage

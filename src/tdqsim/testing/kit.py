@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics import Region, StartOptions
+from tdqsim.cics.inspection.state import queue_states
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.strand import Strand

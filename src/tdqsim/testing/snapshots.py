@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.inspection.remote_queues import followed_states
+from tdqsim.cics.inspection.state import QueueState, Uncommitted, tasks_of
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.remote_queues import followed_states
-from tdqsim.cics.look.state import QueueState, Uncommitted, tasks_of
 from tdqsim.cics.model.queue import TriggerState
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi import System

@@ -4,7 +4,7 @@ import pytest
 
 from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList, Condition, Region, Sysplex
-from tdqsim.cics.look.installed import installed
+from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.text import ceci
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import TdqError

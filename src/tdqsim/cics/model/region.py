@@ -180,7 +180,7 @@ class RegionLink(Protocol):
             kind: TDQUEUE, TSQUEUE, PROGRAM, TRANSACTION or TASK.
 
         Returns:
-            A :class:`~tdqsim.cics.look.explain_requests.FarExplanation` as bytes.
+            A :class:`~tdqsim.cics.inspection.explain_requests.FarExplanation` as bytes.
 
         Raises:
             Condition: SYSIDERR, ISCINVREQ: the other region cannot be asked.

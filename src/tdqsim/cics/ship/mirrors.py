@@ -324,7 +324,7 @@ class Mirrors:
             data: the kind of the resource, the length of the record of the predicted WRITEQ, and the name of the unit
                 of work there; with a space between them.
         """
-        from tdqsim.cics.look.explain import explain_for_another  # noqa: PLC0415  (only who asks needs it)
+        from tdqsim.cics.inspection.explain import explain_for_another  # noqa: PLC0415  (only who asks needs it)
 
         try:
             self._check_request(fields)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tdqsim.cics.inspection.records import add
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.look.records import add
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target

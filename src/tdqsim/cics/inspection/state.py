@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdqsim.cics.look.records import records as records_of
+from tdqsim.cics.inspection.records import records as records_of
 from tdqsim.cics.model.queue import (
     TRIGGER,
     ExtraTdQueue,
@@ -115,10 +115,9 @@ class QueueState(TriggerState):
     """The state of one queue, with its trigger. Attributes that its type does not have are empty, 0 or False.
 
     Attributes:
-        name, type: as defined; INTRA, EXTRA, INDIRECT or REMOTE.
-        enablestatus: ENABLED, DISABLING or DISABLED.
-        openstatus: OPENSTATUS of a data set.
-        records: the committed records in order; for a data set those of :func:`~tdqsim.cics.look.records.records`.
+        name, type: as defined; INTRA, EXTRA, INDIRECT or REMOTE. enablestatus: ENABLED, DISABLING or DISABLED.
+        openstatus: OPENSTATUS of a data set. records: the committed records in order; for a data set those of
+        :func:`~tdqsim.cics.inspection.records.records`.
             Empty if not requested.
         uncommitted: the changes of the units of work that hold an end of it: the holder of the read end first.
         cycle: whether an ATI cycle is in progress.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
-from tdqsim.cics.look.installed import definition_now
+from tdqsim.cics.inspection.installed import definition_now
 from tdqsim.cics.spi.install import why_not_installed
 from tdqsim.definitions import Resource
 

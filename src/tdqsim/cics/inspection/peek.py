@@ -6,8 +6,8 @@ from itertools import islice
 from sys import maxsize
 from typing import NamedTuple
 
-from tdqsim.cics.look.records import records
-from tdqsim.cics.look.state import queue_state
+from tdqsim.cics.inspection.records import records
+from tdqsim.cics.inspection.state import queue_state
 from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target

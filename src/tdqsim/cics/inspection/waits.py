@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tdqsim.cics.look.state import holder_of, tasks_of, waiter_of
+from tdqsim.cics.inspection.state import holder_of, tasks_of, waiter_of
 from tdqsim.cics.model.lock import WRITE_END
 from tdqsim.cics.model.queue import IntraTdQueue
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tdqsim.cics.inspection.records import records as records_of
+from tdqsim.cics.inspection.state import QueueState, queue_state
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.look.records import records as records_of
-from tdqsim.cics.look.state import QueueState, queue_state
 from tdqsim.cics.model.queue import RemoteTdQueue, TdQueue
 from tdqsim.cics.model.region import is_near
 from tdqsim.cics.queues.state_table import final_target

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from tdqsim.cics.inspection.explain_requests import FarExplanation
+from tdqsim.cics.inspection.state import tasks_of, unit_state
+from tdqsim.cics.inspection.waits import waits_of
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look.explain_requests import FarExplanation
-from tdqsim.cics.look.state import tasks_of, unit_state
-from tdqsim.cics.look.waits import waits_of
 from tdqsim.cics.programs.remote import where_program
 from tdqsim.cics.ts.remote import where_queue
 from tdqsim.facts import notice_words

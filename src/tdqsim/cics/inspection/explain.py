@@ -1,11 +1,11 @@
 """Explain the state of a queue in sentences: its locks and waiters, its trigger, and the outcome of each request.
 
 Tasks, transactions, programs and temporary storage queues are explained by
-:mod:`~tdqsim.cics.look.explain_others`.
+:mod:`~tdqsim.cics.inspection.explain_others`.
 
-The outcomes come from the rules of the commands themselves, through :mod:`~tdqsim.cics.look.explain_requests`. The
-sentences about the trigger come from the table of the ATI cycle in :mod:`~tdqsim.cics.queues.ati` and from the data of
-the latch.
+The outcomes come from the rules of the commands themselves, through :mod:`~tdqsim.cics.inspection.explain_requests`.
+The sentences about the trigger come from the table of the ATI cycle in :mod:`~tdqsim.cics.queues.ati` and from the data
+of the latch.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look.explain_others import RESOURCES, asked_there, moment, of_task, of_task_number
-from tdqsim.cics.look.explain_requests import (
+from tdqsim.cics.inspection.explain_others import RESOURCES, asked_there, moment, of_task, of_task_number
+from tdqsim.cics.inspection.explain_requests import (
     OPERATOR,
     TD,
     FarExplanation,
@@ -25,7 +23,9 @@ from tdqsim.cics.look.explain_requests import (
     foresee,
     would_be_open,
 )
-from tdqsim.cics.look.state import QueueState, queue_state
+from tdqsim.cics.inspection.state import QueueState, queue_state
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import Began, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.task import TaskData
