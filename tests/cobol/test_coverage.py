@@ -59,6 +59,21 @@ def test_lines_are_told_with_how_often_they_were_reached(workshop, tmp_path):
     assert '<span class="missed">     9      0 ' in page
 
 
+def test_two_programs_of_one_name_are_counted_apart(workshop, tmp_path):
+    workshop.program("COVER", "77 N PIC 9.", "MOVE 1 TO N\nGOBACK.")
+    first = workshop.folder / "COVER.cbl"
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "COVER.cbl"
+    other.write_text(first.read_text().replace("MOVE 1 TO N", "MOVE 2 TO N"))
+    programs = CobolPrograms(workshop.region, sources=[other.parent], cache=tmp_path / "compiled")
+    coverage.begin()
+    for program in (workshop.programs.program(first), workshop.programs.program(first), programs.program(other)):
+        workshop.region.start(program)
+        workshop.region.run()
+    found = coverage.collected()
+    assert (found[str(first)], found[str(other)]) == ({7: 2, 8: 2}, {7: 1, 8: 1})
+
+
 def test_statements_are_not_watched_when_nobody_asks(workshop):
     workshop.program("QUIET", "77 N PIC 9.", BRANCHES)
     workshop.run("QUIET")
