@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
-from tdqsim import Region, define_tdqueue
+from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.cics import Task
 from tdqsim.server.host import Host
 
@@ -41,7 +41,8 @@ def leaves(task: Task) -> None:
 @pytest.fixture
 def host() -> Iterator[Host]:
     host = Host()
-    host.add(Region, [define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")], applid="PAYREGN")
+    queue = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
+    host.add(Region, [queue, define_transaction(name="LEFT")], applid="PAYREGN")
     yield host
     host.stop()
 
