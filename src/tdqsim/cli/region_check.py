@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdqsim.cics import Region
-from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cli.target import NO_PROGRAMS
 from tdqsim.definitions import ExtraQueue, IntraQueue, RemoteQueue, Transaction
 from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
@@ -197,7 +196,7 @@ def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """The errors that creating the region raises."""
     arguments = {"definitions": definitions, "readonly": True, "store": None, **NO_PROGRAMS}
     try:
-        Region(**from_region_file(file, arguments)).close()
+        Region.from_directory(file, **arguments).close()
     except DefinitionError as error:
         yield from error.problems
     except TdqError as error:

@@ -299,7 +299,6 @@ class RegionTarget:
             InputError: no queue has the DD name of a DD card.
         """
         from tdqsim.cics import Region
-        from tdqsim.cics.region_arguments import from_region_file
 
         arguments = {"store": self.store, "dd": self.cards(), **arguments}
         file = self.region_file()
@@ -309,7 +308,7 @@ class RegionTarget:
             self.check_cards(arguments["definitions"])
         if self.directory is None:
             return Region(**{"handlers": None, **arguments})
-        return Region(**from_region_file(file, arguments))
+        return Region.from_directory(file, **arguments)
 
     def check_cards(self, definitions: Definitions) -> None:
         """Check that every DD card of the command line belongs to a queue, because a misspelt name would go unnoticed.
