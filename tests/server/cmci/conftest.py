@@ -13,6 +13,7 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim.definitions import define_file
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.users import hashed
@@ -30,6 +31,7 @@ DEFINITIONS = [
     define_tdqueue(name="BANK", remotesystem="BNK1", remotename="PAYQ"),
     define_transaction(name="PAYT", program="PAYP"),
     define_transaction(name="FARQ", remotesystem="BNK1"),
+    define_file(name="ACCT", keylength=4, recordsize=80),
 ]
 
 

@@ -60,6 +60,16 @@ def test_a_data_set_is_opened_and_closed(cmci, tmp_path, region, host):
     assert cmci.ask(place).records[0]["openstatus"] == "OPEN"
 
 
+def test_a_file_is_closed_and_opened_as_zowe_does_it(cmci):
+    place = "CICSLocalFile/SIMREG1?CRITERIA=(file%3D'ACCT')"
+    busy = '<parameter name="BUSY" value="WAIT"/>'
+    (closed,) = cmci.ask(place, "PUT", action("CLOSE", busy)).records
+    assert (closed["openstatus"], closed["keylength"]) == ("CLOSED", "4")
+    assert cmci.ask(place, "PUT", action("OPEN")).records[0]["openstatus"] == "OPEN"
+    assert cmci.ask(place, "PUT", action("DISABLE", busy)).records[0]["enablestatus"] == "DISABLED"
+    assert cmci.ask(place, "PUT", action("ENABLE")).records[0]["enablestatus"] == "ENABLED"
+
+
 def test_aliases_and_remote_queues_are_discarded_without_being_disabled(cmci):
     assert cmci.ask("CICSIndirectTDQueue/SIMREG1", "DELETE").codes == ("OK", "")
     assert cmci.ask("CICSRemoteTDQueue/SIMREG1", "PUT", action("DISCARD")).codes == ("OK", "")

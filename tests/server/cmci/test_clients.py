@@ -132,7 +132,7 @@ def server(tmp_path_factory):
     (place / "region" / "pay.yaml").write_text(
         "group: GRP1\ntdqueue:\n- {name: ORDQ, type: INTRA}\n"
         "- {name: PAYQ, type: INTRA, atifacility: FILE, transid: PAYT, triggerlevel: 5}\n"
-        "transaction:\n- {name: PAYT, program: PAYP}\n"
+        "transaction:\n- {name: PAYT, program: PAYP}\nfile:\n- {name: ACCT, keylength: 4, recordsize: 80}\n"
     )
     (place / "pay").mkdir()
     (place / "pay" / "region.yaml").write_text("applid: PAYREGN\nsysid: PAY1\ndefinitions: [pay.yaml]\n")
@@ -228,6 +228,8 @@ def test_zowe_command_line(server):
         (("install", "transaction", "NEWT", "GRP3"), "The transaction 'NEWT' was installed successfully."),
         (("add-to-list", "csdGroup", "GRP3", "LIST1"), "The CSD Group 'GRP3' was successfully added to 'LIST1'."),
         (("remove-from-list", "csdGroup", "GRP3", "LIST1"), "The CSD Group 'GRP3' was successfully removed from 'LIST1'."),
+        (("open", "CICSLocalFile", "ACCT"), "The local file 'ACCT' was opened successfully."),
+        (("close", "CICSLocalFile", "ACCT"), "The local file 'ACCT' was closed successfully."),
         (("delete", "transaction", "NEWT", "GRP3"), "The transaction 'NEWT' was deleted successfully."),
         (("delete", "program", "NEWP", "GRP3"), "The program 'NEWP' was deleted successfully."),
     ):  # fmt: skip

@@ -6,6 +6,7 @@ HTTP 200 stands for every request that was understood; what came of it is in ``<
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -28,6 +29,7 @@ _OF_STATUS: Final[Mapping[int, str]] = {
 }  # fmt: skip
 """The message of a refusal that other parts of the server give."""
 _SERVER_FAULT: Final = 500
+_ESCAPED: Final = re.compile('[&<>"\t\n\r]').search
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def _elements(resource: CmciResource, records: Iterable[CmciRecord]) -> Iterable
 
 def _quoted(value: str) -> str:
     """A value of an attribute; most values need no escape."""
-    return f'"{value}"' if value.isalnum() else quoteattr(value)
+    return f'"{value}"' if _ESCAPED(value) is None else quoteattr(value)
 
 
 def _element(name: str, values: Mapping[str, str]) -> str:

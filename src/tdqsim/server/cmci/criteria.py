@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute
 
@@ -64,8 +64,20 @@ def _tokens(text: str) -> list[_Token]:
     return found
 
 
-def predicate(text: str, attributes: Mapping[str, CmciAttribute]) -> Predicate:
-    """The predicate of a criteria string.
+class Criteria(NamedTuple):
+    """A criteria string.
+
+    Attributes:
+        fits: whether a record fits.
+        names: the names of the attributes that it compares.
+    """
+
+    fits: Predicate
+    names: frozenset[str]
+
+
+def criteria_of(text: str, attributes: Mapping[str, CmciAttribute]) -> Criteria:
+    """The criteria of a string.
 
     Raises:
         CriteriaError: the string is not valid, or it has too many parts.
@@ -76,7 +88,7 @@ def predicate(text: str, attributes: Mapping[str, CmciAttribute]) -> Predicate:
     parser = _Parser(tokens, attributes)
     made = parser.expression(0)
     parser.end()
-    return made
+    return Criteria(made, frozenset(parser.names))
 
 
 class _Parser:
@@ -87,6 +99,7 @@ class _Parser:
         self._at = 0
         self._attributes = attributes
         self._terms = 0
+        self.names: set[str] = set()
 
     def expression(self, depth: int) -> Predicate:
         """Terms joined by AND and OR."""
@@ -129,6 +142,7 @@ class _Parser:
         attribute = self._attributes.get(name)
         if attribute is None or name in _NOT_FILTERED or attribute.length > _LONGEST:
             raise CriteriaError(f"column {token.at + 1}: {token.text[:20]} cannot be filtered", name[:20])
+        self.names.add(name)
         sign = self._next("an operator")
         if sign.kind != "sign" or sign.text in "()":
             raise self._unexpected(sign)

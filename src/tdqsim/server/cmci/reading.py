@@ -7,7 +7,7 @@ different moments, as those of a browse do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,13 +18,15 @@ from tdqsim.cics import Csd, Region
 from tdqsim.definitions import Resource
 from tdqsim.facts import RELEASES
 from tdqsim.hosting import RegionInternals
-from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, generic, sort_key
+from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, Criteria, generic, sort_key
 from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute, CmciResource
 from tdqsim.server.host import Host
 
 _EPOCH: Final = datetime(1900, 1, 1)  # ABSTIME is local time
 _NEVER: Final = "0000-00-00T00:00:00.000000+00:00"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WITHOUT_IDENTITY: Final = frozenset({"UOWENQ"})
+"""The resource types whose browse returns nothing by which a resource is found again."""
 _KEY_PAGE: Final = "cp037"
 _UOW_LENGTH: Final = 8
 """The bytes of the id of a unit of work that differ; a browse returns 16."""
@@ -69,15 +71,21 @@ class CmciPlace:
 
 
 async def records_of(
-    host: Host, place: CmciPlace, resource: CmciResource, userid: str, group: str = ""
+    host: Host,
+    place: CmciPlace,
+    resource: CmciResource,
+    userid: str,
+    criteria: Criteria | None = None,
+    group: str = "",
 ) -> list[CmciRecord]:
-    """The records of a resource in the regions of a scope.
+    """The records of a resource in the regions of a scope that fit.
 
     Args:
         host: the regions.
         place: the scope.
         resource: the resource.
         userid: the user; empty for the owner of the process.
+        criteria: which records; None for all.
         group: of definitions, the group or groups, as a generic name; all if empty.
 
     Raises:
@@ -99,8 +107,10 @@ async def records_of(
         step = BOUNDS["cmci_chunk"]
         for start in range(0, max(len(keys), 1), step):  # once without keys, for the check of the command
             part = keys[start : start + step]
+            if criteria is not None and part and resource.inquire not in _WITHOUT_IDENTITY:
+                part = await host.look(partial(_fitting, resource, region, place, part, userid, criteria))
             found += await host.look(partial(_browsed, resource, region, place, part, userid))
-    return found
+    return found if criteria is None else [each for each in found if criteria.fits(each.values)]
 
 
 def again(resource: CmciResource, region: Region, place: CmciPlace, key: Any, userid: str) -> CmciRecord | None:
@@ -164,10 +174,29 @@ def in_order(resource: CmciResource, records: list[CmciRecord]) -> list[CmciReco
     return sorted(records, key=lambda each: [*(sort_key(one, each.values) for one in key)])
 
 
+def _fitting(
+    resource: CmciResource,
+    region: Region,
+    place: CmciPlace,
+    keys: Sequence[Any],
+    userid: str,
+    criteria: Criteria,
+) -> list[Any]:
+    """The keys of the resources that fit, of which only what the criteria compare is read."""
+    attributes = [resource.attributes[name] for name in criteria.names]
+    rows = state.browse(region, resource.inquire, *resource.options(attributes), names=keys, userid=userid)
+    return [
+        _key(row[resource.inquire])
+        for row in rows
+        if _is_one(resource, row) and criteria.fits(_values(attributes, region, row, place))
+    ]
+
+
 def _browsed(
     resource: CmciResource, region: Region, place: CmciPlace, keys: Sequence[Any], userid: str
 ) -> list[CmciRecord]:
-    rows = state.browse(region, resource.inquire, *resource.options, names=keys, userid=userid)
+    options = resource.options(resource.attributes.values())
+    rows = state.browse(region, resource.inquire, *options, names=keys, userid=userid)
     return [_record(resource, region, row, place, row.get(resource.inquire)) for row in rows if _is_one(resource, row)]
 
 
@@ -192,19 +221,31 @@ def _own(resource: CmciResource, region: Region, place: CmciPlace) -> CmciRecord
 def _record(
     resource: CmciResource, region: Region | None, row: Mapping[str, Any], place: CmciPlace, key: Any
 ) -> CmciRecord:
-    values = {}
-    for name, attribute in resource.attributes.items():
-        origin = attribute.origin
-        if origin.startswith("'"):
-            values[name] = origin.strip("'")
-        else:
-            value = _COMPUTED[origin](region, row, place) if origin.startswith("@") else row[origin]
-            values[name] = _text(attribute, value, region)
+    values = _values(resource.attributes.values(), region, row, place)
     keydata = b"".join(
         values[each].ljust(resource.attributes[each].length).encode(_KEY_PAGE, "replace") for each in resource.key
     )
-    found = key.rstrip(" ") if isinstance(key, str) else key[:_UOW_LENGTH] if isinstance(key, bytes) else key
-    return CmciRecord("" if region is None else region.applid, found, keydata.hex().upper(), values)
+    return CmciRecord("" if region is None else region.applid, _key(key), keydata.hex().upper(), values)
+
+
+def _key(key: Any) -> Any:
+    """What INQUIRE takes for the identity that a browse returned."""
+    return key.rstrip(" ") if isinstance(key, str) else key[:_UOW_LENGTH] if isinstance(key, bytes) else key
+
+
+def _values(
+    attributes: Iterable[CmciAttribute], region: Region | None, row: Mapping[str, Any], place: CmciPlace
+) -> dict[str, str]:
+    """The values of attributes as text."""
+    values = {}
+    for each in attributes:
+        origin = each.origin
+        if origin.startswith("'"):
+            values[each.name] = origin.strip("'")
+        else:
+            value = _COMPUTED[origin](region, row, place) if origin.startswith("@") else row[origin]
+            values[each.name] = _text(each, value, region)
+    return values
 
 
 _Computed = Callable[[Any, Mapping[str, Any], CmciPlace], Any]

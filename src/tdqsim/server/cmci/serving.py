@@ -33,7 +33,7 @@ from tdqsim.server.audit import OWNER_NAME, one_line
 from tdqsim.server.cmci.acting import Feedback, act, create, definition_attributes
 from tdqsim.server.cmci.answers import CmciOutcome, answer, document, error, refusal_body
 from tdqsim.server.cmci.cache import ResultCache
-from tdqsim.server.cmci.criteria import CriteriaError, ordered, predicate, sort_key
+from tdqsim.server.cmci.criteria import CriteriaError, criteria_of, ordered, sort_key
 from tdqsim.server.cmci.reading import CmciPlace, CmciRecord, in_order, records_of
 from tdqsim.server.cmci.requests import (
     ROOT,
@@ -226,13 +226,13 @@ class _Cmci:
         if parameters is None:
             raise _Refused("INVALIDPARM", "PARM")
         try:
-            fits = predicate(options["CRITERIA"], resource.attributes) if "CRITERIA" in options else None
+            criteria = criteria_of(options["CRITERIA"], resource.attributes) if "CRITERIA" in options else None
         except CriteriaError as wrong:
             raise _Refused("INVALIDPARM", "CRITERIA", _attribute_fault(wrong), str(wrong)) from None
         group = parameters.get("CSDGROUP", "")
-        found = await records_of(self._host, place, resource, user.id, group)
+        found = await records_of(self._host, place, resource, user.id, criteria, group)
         try:
-            return await asyncio.to_thread(_chosen, found, fits, options.get("ORDERBY"), resource)
+            return await asyncio.to_thread(_arranged, found, options.get("ORDERBY"), resource)
         except CriteriaError as wrong:
             raise _Refused("INVALIDPARM", "ATTRIBUTE", _attribute_fault(wrong), str(wrong)) from None
 
@@ -370,9 +370,9 @@ def _attribute_fault(wrong: CriteriaError) -> Sequence[Feedback]:
     return [Feedback({"attribute1": wrong.attribute, "errorcode": "1"})] if wrong.attribute else ()
 
 
-def _chosen(records: list[CmciRecord], fits: Any, order: str | None, resource: CmciResource) -> list[CmciRecord]:
-    """The records that fit, in the wanted order; this takes a while for many, and needs no region."""
-    found = in_order(resource, records if fits is None else [each for each in records if fits(each.values)])
+def _arranged(records: list[CmciRecord], order: str | None, resource: CmciResource) -> list[CmciRecord]:
+    """Records in the wanted order; this takes a while for many, and needs no region."""
+    found = in_order(resource, records)
     return found if order is None else _sorted(found, order, resource)
 
 

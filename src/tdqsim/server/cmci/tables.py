@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -41,6 +41,10 @@ class CmciAttribute:
     def is_number(self) -> bool:
         """Whether values compare as numbers."""
         return self.kind in NUMBERS
+
+
+_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {"@indirecttype": ("INDIRECTNAME",)}
+"""The options of INQUIRE from which a value is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +99,12 @@ class CmciResource:
         """The resource type of definitions in the CSD, ``group`` or ``list``; empty for what is installed."""
         return self.inquire.partition("CSD ")[2]
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The options of INQUIRE from which its records are made."""
+    def options(self, attributes: Iterable[CmciAttribute]) -> tuple[str, ...]:
+        """The options of INQUIRE from which these attributes of its records are made."""
         known = INQUIRE_OPTIONS.get(self.inquire, {})
-        wanted = [each.origin for each in self.attributes.values() if each.origin in known]
+        wanted = [
+            option for each in attributes for option in _NEEDS.get(each.origin, (each.origin,)) if option in known
+        ]
         if self.where is not None:
             wanted.append(self.where[0])
         return tuple(dict.fromkeys(wanted))
