@@ -65,7 +65,7 @@ def test_a_definition_is_updated_and_removed(cmci, newq):
     ("attributes", "codes", "feedback"),
     [
         ('name="NEWQ" csdgroup="G" tdqtype="INTRA"', ("TABLEERROR", "DATAERROR"), ("resp_alt", "DUPRES")),
-        ('name="BAD*" csdgroup="G" tdqtype="INTRA"', ("TABLEERROR", "DATAERROR"), ("resp_alt", "INVREQ")),
+        ('name="TOOLONG" csdgroup="G" tdqtype="INTRA"', ("TABLEERROR", "DATAERROR"), ("attribute1", "NAME")),
         ('name="X" csdgroup="G" tdqtype="INTRA" triggerlevel="-1"', ("TABLEERROR", "DATAERROR"), ("attribute1", "TRIGGERLEVEL")),
         ('name="X" csdgroup="G" tdqtype="INTRA" nope="1"', ("TABLEERROR", "DATAERROR"), ("attribute1", "NOPE")),
         ('name="X" csdgroup="DFHX" tdqtype="INTRA"', ("TABLEERROR", "DATAERROR"), ("resp_alt", "LOCKED")),
