@@ -21,7 +21,7 @@ import pytest
 import tdqsim
 from tdqsim.cics import Region, Task
 from tdqsim.core.store import Durable
-from tdqsim.definitions import define_tdqueue
+from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 from tests.interrupts import RaiseAt
 
@@ -54,7 +54,10 @@ class World:
         trigger = define_tdqueue(
             name="TRG", type="INTRA", recovstatus="LOGICAL", transid="TRIG", triggerlevel=1, atifacility="FILE"
         )
-        region = Region([*queues, trigger], supplied_queues=False, store=self.store, durability=self.durability)
+        triggered = define_transaction(name="TRIG")
+        region = Region(
+            [*queues, trigger, triggered], supplied_queues=False, store=self.store, durability=self.durability
+        )
         region.register("TRIG", self._trigger)
         return region
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from tdqsim.definitions import described_schema
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
-from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
+from tdqsim.server.servefile import AlertHook, Cmci, Faces, Log, ServedPlace, ServeFile, TlsFiles
 
-_MODELS = (AlertHook, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
+_MODELS = (AlertHook, Cmci, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
 """A boolean; some editors read yes as text."""
 

@@ -55,10 +55,11 @@ class DumpCode:
 
 
 def dump_codes(region: RegionData) -> dict[str, DumpCode]:
-    """The entries by code; those that SET TRANDUMPCODE has added are read from the store first."""
+    """The entries by code; those that SET TRANDUMPCODE has added come from the store, while it can be read."""
     known: dict[str, DumpCode] | None = region.diagnostics.dump_codes
     if known is None:
-        kept = (DumpCode(**json.loads(value)) for _, value in region.committer.metas(_PREFIX))
+        metas = () if region.failed else region.committer.metas(_PREFIX)
+        kept = (DumpCode(**json.loads(value)) for _, value in metas)
         known = region.diagnostics.dump_codes = {entry.code: entry for entry in kept}
     return known
 
