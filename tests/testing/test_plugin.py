@@ -600,6 +600,35 @@ def test_other(tdq_region):
     assert "task 2 PAYP" in text
 
 
+def test_aica_is_not_lost_in_a_callback_of_the_collector(pytester: pytest.Pytester) -> None:
+    body = """
+import gc, time
+import pytest
+
+def loops(task):
+    until = time.process_time() + 0.6
+    def slow(phase, info):  # Python discards what is raised here
+        while time.process_time() < until:
+            pass
+    gc.callbacks.append(slow)
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.remove(slow)
+    while True:
+        pass
+
+@pytest.mark.tdq_runaway(0.4)
+def test_it(tdq_region):
+    tdq_region.start(loops)
+    tdq_region.run()
+"""
+    text = run(pytester, body)
+    assert "dump of abend AICA" in text, text
+    assert "has caught the abend" not in text
+    assert "\n1 failed" in text
+
+
 def test_a_loop_that_catches_its_abend_fails_too(pytester: pytest.Pytester) -> None:
     body = """
 import pytest

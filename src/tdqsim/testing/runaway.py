@@ -10,6 +10,7 @@ The timer is a signal: there is none on Windows, outside the main thread, or whe
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Callable
@@ -58,11 +59,13 @@ class RunawayLimit:
             signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
             self._on = False
 
-    def _look(self, _number: int, _frame: FrameType | None) -> None:
+    def _look(self, _number: int, frame: FrameType | None) -> None:
         turn = self._turn()
         if turn != self._seen:
             self._seen, self._looks = turn, 0
             return
+        if frame is not None and any(frame.f_code is getattr(each, "__code__", None) for each in gc.callbacks):
+            return  # Python discards what is raised in a callback of the collector: the next look decides
         self._looks += 1
         if not turn[1] or self._looks < _LOOKS:
             return
