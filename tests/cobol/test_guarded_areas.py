@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import sys
 
 import pytest
 
@@ -35,7 +37,7 @@ def test_a_write_beyond_a_short_commarea_is_asra_at_its_statement(workshop, rest
     for size in (1, 7, 25, 26, 27):
         said = overrun(workshop, "SHORTC", bytearray(b"x" * size))
         assert "SHORTC.cbl:13: protection exception (S0C4): byte " in said
-        assert f"of the COMMAREA, which has {size} bytes (item A-REST)" in said
+        assert re.search(rf"of the COMMAREA, which has {size} bytes; address 0x[0-9a-f]+ \(item A-REST\)$", said)
 
 
 def test_a_commarea_that_is_long_enough_is_shared_with_its_caller(workshop):
@@ -152,7 +154,28 @@ def test_other_areas_of_the_region_are_guarded_too(workshop, get, name):
     with pytest.raises(Abend) as caught:
         workshop.run("AREAS")
     assert caught.value.code == rule("COBOL-OVERRUN").message == "ASRA"
-    assert f"of the {name} (item L-X)" in str(caught.value.cause)
+    assert re.search(rf"of the {name}; address 0x[0-9a-f]+ \(item L-X\)$", str(caught.value.cause))
+
+
+def test_an_overrun_tells_the_address_of_the_byte_in_its_message_and_dump(workshop):
+    workshop.program(
+        "WHERE",
+        "01 P POINTER.",
+        """
+        SET P TO ADDRESS OF DFHCOMMAREA
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(P) END-EXEC
+        MOVE 'X' TO A-BYTE
+        GOBACK.
+        """,
+        "01 DFHCOMMAREA.\n    05 A-REST PIC X(40).\n    05 A-BYTE PIC X.",
+    )
+    workshop.region.programs.register("WHERE", workshop.programs.handler("WHERE"))
+    said = overrun(workshop, "WHERE", bytearray(30))
+    (pointer,) = workshop.out()
+    address = int.from_bytes(pointer, sys.byteorder) + 40
+    assert said.endswith(f"byte 41 of the COMMAREA, which has 30 bytes; address {address:#x} (item A-BYTE)")
+    (dump,) = workshop.region.diagnostics.abend_dumps
+    assert f"address {address:#x} (item A-BYTE)" in str(dump)
 
 
 def test_a_program_goes_on_at_its_abend_label_after_an_overrun(workshop):

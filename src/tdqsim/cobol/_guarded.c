@@ -129,6 +129,12 @@ static void note_read(struct area *area, long at) {
     read_stmt = module == NULL ? 0 : module->module_stmt;
 }
 
+static void say_overrun(const struct area *area, const unsigned char *address) {
+    snprintf(message, sizeof message,
+             "protection exception (S0C4): byte %ld of the %s, which has %ld bytes; address %p",
+             (long)(address - area->data) + 1, area->name, (long)(area->end - area->data), (const void *)address);
+}
+
 /* The handler's part. Returns 1 if the program can go on; otherwise the message says what happened, if an area knows. */
 static int beyond_area(unsigned char *address, const void *context) {
     struct area *area = area_at(address);
@@ -144,8 +150,7 @@ static int beyond_area(unsigned char *address, const void *context) {
     }
     if (read_beyond == area && read_at == at)
         read_beyond = NULL; /* it was no read */
-    snprintf(message, sizeof message, "protection exception (S0C4): byte %ld of the %s, which has %ld bytes", at,
-             area->name, (long)(area->end - area->data));
+    say_overrun(area, address);
     return 0;
 }
 
@@ -220,10 +225,7 @@ static int end_shelters(struct shelter *shelters, int count) {
         if (memcmp(each->copy + each->valid, each->before + each->valid, each->size - each->valid)) {
             read_beyond = NULL;
             fault_address = (size_t)each->area->end;
-            snprintf(message, sizeof message,
-                     "protection exception (S0C4): byte %ld of the %s, which has %ld bytes",
-                     (long)(each->area->end - each->area->data) + 1, each->area->name,
-                     (long)(each->area->end - each->area->data));
+            say_overrun(each->area, each->area->end);
             wrong = 1;
         }
         free(each->before);
