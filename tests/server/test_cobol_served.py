@@ -111,13 +111,13 @@ FAILS = """\
 
 
 @pytest.mark.parametrize(
-    ("statement", "code"),
+    ("statement", "code", "lines"),
     [
-        ("ADD 1 TO D.", "ASRA"),
-        ("MOVE 1 TO RETURN-CODE.\n           GO TO AGAIN.", "AICA"),
+        ("ADD 1 TO D.", "ASRA", {9}),
+        ("MOVE 1 TO RETURN-CODE.\n           GO TO AGAIN.", "AICA", {9, 10}),
     ],
 )
-def test_a_program_that_fails_in_the_engines_thread_abends_and_the_server_goes_on(tmp_path, statement, code):
+def test_a_program_that_fails_in_the_engines_thread_abends_and_the_server_goes_on(tmp_path, statement, code, lines):
     place = example(tmp_path)
     (place / "cobol" / "ORDIN.cbl").write_text(FAILS.format(statement))
     described = (place / "region.yaml").read_text()
@@ -132,6 +132,7 @@ def test_a_program_that_fails_in_the_engines_thread_abends_and_the_server_goes_o
         assert [(each["code"], each["program"]) for each in dumps] == [(code, "ORDIN")] * 2
         assert all(each["statement"] and each["statement"] in statement for each in dumps)
         assert dumps[0]["file"].endswith("/ORDIN.cbl")
+        assert {each["line"] for each in dumps} <= lines
         assert [(each["level"], each["name"], each["value"]) for each in dumps[0]["storage"]][:1] == [
             (1, "X", "'ZZZZ'")
         ]
