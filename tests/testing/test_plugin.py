@@ -609,7 +609,7 @@ def loops(task):
     until = time.process_time() + 0.6
     def slow(phase, info):  # Python discards what is raised here
         while time.process_time() < until:
-            pass
+            sum(range(10000))
     gc.callbacks.append(slow)
     try:
         gc.collect()
