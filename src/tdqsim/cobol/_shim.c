@@ -651,8 +651,6 @@ struct reached {
     const char *program, *source;
     struct line *lines; /* open addressing */
     unsigned room, count;
-    cob_module *module; /* the copy of the program that reached a line last, and the number of the source in it */
-    unsigned file;
 };
 
 static struct reached *reached;
@@ -670,7 +668,7 @@ static struct reached *reached_by(cob_module *module) {
     static struct reached *last;
     unsigned file = COB_GET_FILE_NUM(module->module_stmt);
     const char *source = module->module_sources == NULL ? "" : module->module_sources[file];
-    if (last != NULL && last->module == module && last->file == file && strcmp(last->program, module->module_name) == 0)
+    if (last != NULL && strcmp(last->source, source) == 0 && strcmp(last->program, module->module_name) == 0)
         return last;
     last = reached_of(module->module_name, source);
     if (last == NULL) {
@@ -682,8 +680,6 @@ static struct reached *reached_by(cob_module *module) {
         last->room = 1024;
         last->lines = calloc(last->room, sizeof(struct line));
     }
-    last->module = module;
-    last->file = file;
     return last;
 }
 
