@@ -349,6 +349,23 @@ def test_check_runs_no_case(place, tdq_test):
     assert (code, output.count("right ")) == (0, 4)
 
 
+def test_programs_are_compiled_before_the_first_case_with_those_that_they_name(place, tdq_test):
+    (place / "pay.yaml").write_text("group: PAY\ntransaction:\n  - {name: ECHO, program: ECHO}\n")
+    (place / "cobol" / "CALLER.cbl").write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. CALLER.\n       PROCEDURE DIVISION.\n"
+        "           IF EIBCALEN > 99\n             EXEC CICS LINK PROGRAM('ADDER') END-EXEC\n           END-IF\n"
+        "           GOBACK.\n"
+    )
+    path = place / "few.case.yaml"
+    path.write_text("cases: [{name: no COMMAREA, when: [{program: CALLER}], then: {}}]\n")
+
+    def compiled():
+        return sorted(each.stem for each in (place / "cache").glob("*/*.so"))
+
+    assert (tdq_test(path, "--check")[0], compiled()) == (0, ["ECHO"])  # the region needs it
+    assert (tdq_test(path)[0], compiled()) == (0, ["ADDER", "CALLER", "ECHO"])  # ADDER has not run
+
+
 def test_a_compile_error_is_told_once(place, tdq_test):
     (place / "cobol" / "ADDER.cbl").write_text(ADDER.replace("ADD A TO B", "ADD A TO NOTHERE"))
     one = "{name: %s, when: [{program: ADDER, commarea: '005012'}], then: {}}"

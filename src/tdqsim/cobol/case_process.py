@@ -17,6 +17,7 @@ from tdqsim.cli import warn
 from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import CaseDifference
 from tdqsim.cobol.case_file import Case, CaseFile, read_case_file
+from tdqsim.cobol.case_programs import compile_for_cases
 from tdqsim.cobol.case_run import CaseResult, run_case
 from tdqsim.cobol.child_process import ChildProcess
 from tdqsim.cobol.programs import covered_programs
@@ -39,6 +40,7 @@ def run_cases_apart(
     """
     planned = [each for path in paths for each in _planned(path)]
     jobs = [each for each in planned if not isinstance(each, CaseResult)]
+    compile_for_cases(((file.region, case) for _path, file, case in jobs), check_only=check_only)
     results = _run_jobs(jobs, part, check_only=check_only)
     for each in planned:
         yield each if isinstance(each, CaseResult) else next(results)

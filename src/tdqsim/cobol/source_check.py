@@ -77,12 +77,18 @@ def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Pr
 
 def _sources(file: RegionFile, definitions: Definitions) -> Iterator[Path]:
     folders = () if file.cobol is None else [Path(file.directory) / each for each in file.cobol.sources]
+    for program in transaction_programs(file, definitions):
+        source = source_of(program, folders)
+        if source is not None:
+            yield source
+
+
+def transaction_programs(file: RegionFile, definitions: Definitions) -> Iterator[str]:
+    """The programs of the transactions that run in a region, in capitals; some may be no COBOL programs."""
     for entry in definitions.entries:
         each = entry.resource
         if isinstance(each, Transaction) and not each.handler and each.remotesystem in ("", file.sysid):
-            source = source_of(each.program.upper(), folders)
-            if source is not None:
-                yield source
+            yield each.program.upper()
 
 
 def _findings(source: Path, options: Options) -> list[SourceFinding]:
