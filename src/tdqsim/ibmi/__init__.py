@@ -52,7 +52,7 @@ from tdqsim.ibmi.records import (
     SenderId,
     sender_of,
 )
-from tdqsim.ibmi.serving import check_names, is_immediate, job_page
+from tdqsim.ibmi.serving import check_names, describe_afresh, is_immediate, job_page
 from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
 from tdqsim.ibmi.sql_text import SqlError
 from tdqsim.ibmi.sql_values import SqlColumn, SqlValue, shown
@@ -129,6 +129,7 @@ __all__ = [
     "char",
     "check_names",
     "datetime_to_dts",
+    "describe_afresh",
     "dts_to_datetime",
     "dump_entries",
     "export_journal",

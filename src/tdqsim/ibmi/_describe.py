@@ -55,12 +55,14 @@ def check_description(job: JobCore, format_name: str, receiver_length: int) -> N
         job.fail("CPF3C24")
 
 
-def describe(job: JobCore, name: str, library: str, format_name: str, receiver_length: int) -> bytes:
-    """The bytes of the description, cut to the receiver's length."""
+def describe(
+    job: JobCore, name: str, library: str, format_name: str, receiver_length: int, *, remember: bool = True
+) -> bytes:
+    """The bytes of the description, cut to the receiver's length; ``remember`` is that of ``JobCore.open_queue``."""
     name, library = place(name, library)
     job.begin("QMHQRDQD", name, library)
     check_description(job, format_name, receiver_length)
-    queue = job.open_queue("QMHQRDQD", name, library)
+    queue = job.open_queue("QMHQRDQD", name, library, remember=remember)
     if format_name == "RDQD0200" and not queue.ddm:
         job.fail("CPF9516", format_name)
     job.await_lock("QMHQRDQD", queue)

@@ -313,13 +313,21 @@ class JobCore(JobData):
             self.authorized.add(proof)
         return True
 
-    def open_queue(self, operation_name: str, name: str, library: str) -> DataQueue:
+    def open_queue(self, operation_name: str, name: str, library: str, *, remember: bool = True) -> DataQueue:
         """The data queue that an operation names, with authority checked.
+
+        Args:
+            operation_name: the API or command.
+            name: the data queue.
+            library: its library.
+            remember: False neither uses nor adds to what the job remembers.
 
         Raises:
             EscapeMessage: library or queue not found, or not authorized.
         """
         operation = OPERATIONS[operation_name]
+        if not remember:
+            operation = operation._replace(cached=False)
         specific = not library.startswith("*")
         known = self.addresses.get((name, library)) if operation.cached and specific else None
         if known is None or known.deleted:

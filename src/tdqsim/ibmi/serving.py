@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tdqsim.ibmi._data import job_page as job_page  # noqa: PLC0414  (a public name of this module)
+from tdqsim.ibmi._describe import describe
 from tdqsim.ibmi.job import Job
+from tdqsim.ibmi.layouts import layout
+from tdqsim.ibmi.records import RDQD0100
 
 
 def check_names(job: Job, name: str, library: str) -> None:
@@ -13,6 +16,25 @@ def check_names(job: Job, name: str, library: str) -> None:
         EscapeMessage: CPF9810 the library's name is not valid, or blank; CPF9801 the queue's name is not valid.
     """
     job._core.check_names(name, library)
+
+
+def describe_afresh(job: Job, name: str, library: str) -> RDQD0100:
+    """The description of a data queue as QMHQRDQD returns it, but the job remembers neither address nor authority.
+
+    Args:
+        job: the job that asks.
+        name: the queue's name.
+        library: its library, ``*LIBL`` or ``*CURLIB``.
+
+    Raises:
+        EscapeMessage: as for QMHQRDQD.
+    """
+    core = job._core
+    core.check_usable()
+    form = layout("RDQD0100")
+    data = describe(core, name, library, form.name, form.length, remember=False)
+    core.give_turn()
+    return RDQD0100(**form.parse(data, core.page))
 
 
 def is_immediate(job: Job, name: str, library: str) -> bool:

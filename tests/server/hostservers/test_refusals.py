@@ -171,6 +171,23 @@ def test_a_ddm_queue_is_none_of_this_server_s(served, connect):
         assert message_of(client.ask(request, body)) == rule("DTAQ-SERVER-DDM").message
 
 
+@pytest.mark.rule("DTAQ-SERVER-ATTRIBUTES")
+@pytest.mark.parametrize("remove", [b"\xf0", b"\xf1"], ids=["receive", "peek"])
+def test_attributes_do_not_prove_the_right_to_receive(served, connect, remove):
+    def act(command):
+        with served.system.job(user="QSECOFR") as job:
+            job.command(command)
+
+    for command in ("CRTDTAQ QGPL/SECTST MAXLEN(80)", "GRTOBJAUT QGPL/SECTST *DTAQ ANNA AUT(*READ *OBJOPR)"):
+        served.do(lambda command=command: act(command))
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    assert client.ask(1, named("SECTST", "QGPL")).request == 0x8001
+    served.do(lambda: act("RVKOBJAUT QGPL/SECTST *DTAQ ANNA AUT(*OBJOPR)"))
+    answer = client.ask(2, named("SECTST", "QGPL") + RECEIVE_NOW[20:-1] + remove)
+    assert message_of(answer) == rule("DTAQ-SERVER-ATTRIBUTES").message
+
+
 @pytest.mark.rule("DTAQ-SERVER-EMPTY-KEY")
 def test_a_key_of_no_bytes_clears_nothing(served, queue, connect):
     def make():

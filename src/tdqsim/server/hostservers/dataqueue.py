@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from tdqsim.hosting import Entry
-from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError, check_names, is_immediate, shown_bytes, shown_char
+from tdqsim.ibmi import (
+    RDQD0100,
+    EscapeMessage,
+    Job,
+    ParameterError,
+    check_names,
+    describe_afresh,
+    is_immediate,
+    shown_bytes,
+    shown_char,
+)
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
@@ -113,8 +123,11 @@ def _key(frame: Frame, *, given: bool, start: int) -> bytes:
 
 
 def _described(job: Job, name: str, library: str) -> RDQD0100:
-    """The attributes of a queue; refused for a DDM queue, which this server does not support."""
-    attributes = job.qmhqrdqd(name, library)
+    """The attributes of a queue; refused for a DDM queue, which this server does not support.
+
+    They prove no authority for a later receive: DTAQ-SERVER-ATTRIBUTES.
+    """
+    attributes = describe_afresh(job, name, library)
     if not attributes.sequence:
         job.fail("CPF9511", name, rule="DTAQ-SERVER-DDM")
     return attributes
