@@ -331,6 +331,7 @@ RESP2 = """
     INQUIRE-TSQUEUE: not found QIDERR 1
     INQUIRE-TRANSACTION: not found TRANSIDERR 1
     SET-TRANSACTION: not found TRANSIDERR 1
+    DISCARD-TRANSACTION: not found TRANSIDERR 1; supplied INVREQ 4; scheduled INVREQ 14; waiting INVREQ 15
     EXTRACT-STATISTICS: not found NOTFND 1
     COLLECT-STATISTICS: not found NOTFND 1
     INQUIRE-REQID: not found NOTFND 1; browse sequence ILLOGIC 1; no more END 2

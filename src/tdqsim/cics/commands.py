@@ -218,6 +218,8 @@ class Task(TaskBase):
     """End the browse of transactions."""
     set_transaction = transactions.set_transaction
     """Enable or disable a transaction; a disabled one is not attached."""
+    discard_transaction = transactions.discard_transaction
+    """Remove the definition of a transaction; its tasks go on."""
     inquire_connection = connections.inquire_connection
     """Retrieve information about a connection."""
     inquire_connection_start = connections.inquire_connection_start

@@ -738,6 +738,8 @@ class Region(RegionBase):
     """End the browse of transactions."""
     set_transaction = outside(Task.set_transaction)
     """Enable or disable a transaction; a disabled one is not attached."""
+    discard_transaction = outside(Task.discard_transaction)
+    """Remove the definition of a transaction; its tasks go on."""
     inquire_connection = outside(Task.inquire_connection)
     """Retrieve information about a connection."""
     inquire_connection_start = outside(Task.inquire_connection_start)

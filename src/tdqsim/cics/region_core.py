@@ -16,6 +16,7 @@ that fails before it has changed the store leaves the store as it was.
 from __future__ import annotations
 
 import gc
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -153,6 +154,7 @@ class RegionCore(RegionData):
 
     def _make_parts(self, intrapartition: Mapping[str, int]) -> None:
         self.transactions: dict[str, TransactionEntry] = {}
+        self.discarded: dict[str, TransactionEntry] = {}  # for their tasks, their handlers, and LINK to these
         self.terminals: dict[str, defs.Terminal] = {}
         self.connections: dict[str, defs.Connection] = {}
         self.links: dict[str, RegionLink] = {}
@@ -177,8 +179,9 @@ class RegionCore(RegionData):
         self.statistics = Statistics(self)
         self.abends = self.statistics.abends
         self.image_of = restart.image_of
+        all_transactions = ChainMap(self.transactions, self.discarded)
         self.programs = Programs(
-            self.exits, [partial(program_of_transaction, self.transactions)], self.awaiting_handlers.look_again
+            self.exits, [partial(program_of_transaction, all_transactions)], self.awaiting_handlers.look_again
         )
         self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage(self)

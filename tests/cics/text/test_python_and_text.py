@@ -102,6 +102,8 @@ CASES = [
     ("INQUIRE TRANCLASS END", {}, ()),
     ("SET TRANCLASS", {"tranclass": "PAYCLASS", "maxactive": 3, "purgethresh": 5}, ()),
     ("SET TRANCLASS", {"tranclass": "NOCLASS", "maxactive": 3}, ()),
+    ("DISCARD TRANSACTION", {"transaction": "PAYP"}, ()),
+    ("DISCARD TRANSACTION", {"transaction": "NONE"}, ()),
     (
         "SET TRANDUMPCODE",
         {

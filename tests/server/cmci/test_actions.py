@@ -87,6 +87,16 @@ def test_a_transaction_is_disabled_and_a_task_is_purged(cmci, host, region):
     assert cmci.ask("CICSTask/SIMREG1").codes == ("NODATA", "")
 
 
+def test_a_transaction_is_discarded(cmci, host, region):
+    place = "CICSLocalTransaction/SIMREG1?CRITERIA=(TRANID=PAYT)"
+    host.engine.outside(lambda: region.execute("START TRANSID('PAYT') INTERVAL(1000) REQID('LATER')")).result()
+    refused = cmci.ask(place, "DELETE")
+    assert (refused.codes, refused.feedback[0]["resp2"]) == (("TABLEERROR", "DATAERROR"), "14")
+    host.engine.outside(lambda: region.execute("CANCEL REQID('LATER')")).result()
+    assert cmci.ask(place, "PUT", action("DISCARD")).codes == ("OK", "")
+    assert cmci.ask(place).codes == ("NODATA", "")
+
+
 @pytest.mark.parametrize(
     ("path", "method", "body", "codes"),
     [

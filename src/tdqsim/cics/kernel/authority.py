@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XCMD, XTRAN, XUSER, Access
+from tdqsim.cics.model.unit import transaction_of
 from tdqsim.facts import REGION_DEFAULTS, Resp, table
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _is_checked(task: TaskData, attribute: str) -> bool:
         return False
     if getattr(region, attribute) == "ALWAYS":
         return True
-    entry = region.transactions.get(task.transid)
+    entry = transaction_of(task)
     return task.transid in _SUPPLIED if entry is None else getattr(entry.definition, attribute) == "YES"
 
 

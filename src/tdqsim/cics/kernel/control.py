@@ -14,6 +14,7 @@ from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.priorities import task_priority, transaction_priority
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
+from tdqsim.cics.model.unit import transaction_of
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
@@ -268,7 +269,7 @@ def _level(task: TaskBase, name: str, otherwise: object) -> object:
 
 
 def _twa_length(task: TaskBase) -> int:
-    entry = task._region.transactions.get(task.transid)
+    entry = transaction_of(task)
     return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
 
 

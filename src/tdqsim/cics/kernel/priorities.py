@@ -12,6 +12,7 @@ from typing import Final
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import DEFAULT_PRIORITY
+from tdqsim.cics.model.unit import transaction_of
 
 _HIGHEST: Final = 255
 
@@ -24,7 +25,7 @@ def with_terminal(region: RegionData, priority: int, terminal: str) -> int:
 
 def transaction_priority(task: TaskData) -> int:
     """PRIORITY of the transaction of a task."""
-    entry = task._region.transactions.get(task.transid)
+    entry = transaction_of(task)
     return DEFAULT_PRIORITY if entry is None else entry.priority
 
 

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import transaction_of
 from tdqsim.core.strand import Strand, TimedOut, WaitMark, WaitQueue
 from tdqsim.facts import Cvda
 
@@ -32,7 +33,7 @@ def wait(task: TaskData, attempt: Callable[[], T | WaitMark], queue: WaitQueue, 
 
 def is_purgeable(task: TaskData) -> bool:
     """Whether DTIMOUT and PURGE may end a task: its transaction does not have SPURGE(NO)."""
-    entry = task._region.transactions.get(task.transid)
+    entry = transaction_of(task)
     return entry is None or entry.definition.spurge == "YES"
 
 

@@ -418,6 +418,11 @@ class Latch:
         self.began = began
         self.is_abended = self.is_over = False
 
+    @property
+    def transid(self) -> str:
+        """The transaction that its tasks run."""
+        return self.queue.transid
+
     def stored(self) -> bytes:
         """Its form on the store."""
         return json.dumps(self.began).encode()

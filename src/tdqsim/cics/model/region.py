@@ -389,6 +389,7 @@ class RegionData:
     limits: Any
 
     transactions: dict[str, TransactionEntry]
+    discarded: dict[str, TransactionEntry]
     terminals: dict[str, defs.Terminal]
     connections: dict[str, defs.Connection]
     links: Mapping[str, RegionLink]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.core.store import Work
 
 UOW_ID_LENGTH: Final = 8
@@ -506,12 +507,18 @@ class UnitOfWork:
             raise
 
 
+def transaction_of(task: TaskData) -> TransactionEntry | None:
+    """The transaction of a task, or None; a task goes on with its definition when that was discarded."""
+    region, transid = task._region, task.transid
+    return region.transactions.get(transid) or region.discarded.get(transid)
+
+
 def facts_of(task: TaskData | None) -> Facts:
     """The attributes of a task and of its TRANSACTION that its units of work keep."""
     if task is None:
         return Facts()
     facts = Facts(task.transid, task.userid, task.eib.eibtrmid, task.number)
-    transaction = task._region.transactions.get(task.transid)
+    transaction = transaction_of(task)
     if transaction is None:
         return facts
     definition = transaction.definition

@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import is_purgeable
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.model.unit import facts_of
+from tdqsim.cics.model.unit import facts_of, transaction_of
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
@@ -153,7 +153,7 @@ def _suspendvalue(task: TaskData, region: RegionData) -> str:
 
 
 def _tranclass(task: TaskData, region: RegionData) -> str:
-    entry = region.transactions.get(task.transid)
+    entry = transaction_of(task)
     if entry is None or region.limits is None or entry.definition.tranclass not in region.limits.classes:
         return _NO_CLASS
     return str(entry.definition.tranclass)

@@ -1,7 +1,9 @@
-"""INQUIRE TRANSACTION and SET TRANSACTION. Source: INQUIRE TRANSACTION, SET TRANSACTION (IBM Docs)."""
+"""INQUIRE, SET and DISCARD TRANSACTION. Sources: the pages of these commands (IBM Docs)."""
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from typing import Annotated, Final, Literal
 
 from tdqsim.cics.kernel.authority import check_command, check_resource
@@ -10,7 +12,8 @@ from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.requests import refusal
+from tdqsim.cics.spi.install import remove_transaction
+from tdqsim.cics.spi.requests import RESERVED, refusal
 from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
@@ -18,6 +21,9 @@ from tdqsim.facts.inquiries import TransactionInfo, TransactionOption
 
 Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4
+_DISCARD: Final = "DISCARD TRANSACTION"
+_OF_CICS: Final = re.compile("DFH|EYU|CJ[A-J]")
+"""How the programs of supplied transactions begin, whose names begin with C."""
 _EBCDIC: Final = codepage(37)
 _NOTHING: Final = TransactionInfo()
 
@@ -96,12 +102,46 @@ def set_transaction(task: TaskBase, transaction: Name4, *, status: Status, nohan
     Raises:
         Condition: TRANSIDERR 1; INVREQ; NOTAUTH 100, 101.
     """
-    check_command(task, "TRANSACTION", Access.UPDATE)
-    entry = task._region.transactions.get(transaction.rstrip(" "))
-    if entry is None:
-        raise refusal("SET TRANSACTION", "not found", f"there is no transaction {transaction}")
-    check_resource(task, XPCT, entry.name, Access.UPDATE)
+    entry = _find(task, "SET TRANSACTION", transaction, Access.UPDATE)
     wanted = to_cvda(status)
     if wanted not in (Cvda.ENABLED, Cvda.DISABLED):
         raise refusal("SET TRANSACTION", "bad cvda", f"STATUS must be ENABLED or DISABLED, not {status!r}")
     entry.define(entry.definition.model_copy(update={"status": wanted.name}), defined=entry.defined)
+
+
+@command(_DISCARD, "INVREQ NOTAUTH TRANSIDERR", resource="transaction")
+def discard_transaction(task: TaskBase, transaction: Name4, *, nohandle: Flag = False) -> None:
+    """Remove the definition of a transaction; its tasks go on as it says.
+
+    A warm start does not bring the definition back. The transaction has the handler that was registered for it again
+    when it is defined again.
+
+    Args:
+        transaction: its identifier.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: TRANSIDERR 1; INVREQ 4: it belongs to CICS; 14: a START of it waits for its time; 15: a task of it
+            waits for a terminal or connection; NOTAUTH 100, 101.
+    """
+    region, entry = task._region, _find(task, _DISCARD, transaction, Access.ALTER)
+    name = entry.name
+    if name.startswith(RESERVED) and _OF_CICS.match(entry.program_name):
+        raise refusal(_DISCARD, "supplied", f"transaction {name} with program {entry.program_name} belongs to CICS")
+    now = region.clock.time_ns()
+    if any(each.transid == name and each.deadline_ns > now for each in region.starts.requests.values()):
+        raise refusal(_DISCARD, "scheduled", f"a START of transaction {name} waits for its time")
+    waiting = chain.from_iterable(facility.requests for facility in region.facilities.values())
+    if any(each.transid == name for each in waiting):
+        raise refusal(_DISCARD, "waiting", f"a task of transaction {name} waits for a terminal or connection")
+    remove_transaction(region, name)
+
+
+def _find(task: TaskBase, command_name: str, transaction: str, level: Access) -> TransactionEntry:
+    """The transaction that a command names, after the security checks."""
+    check_command(task, "TRANSACTION", level)
+    entry = task._region.transactions.get(transaction.rstrip(" "))
+    if entry is None:
+        raise refusal(command_name, "not found", f"there is no transaction {transaction}")
+    check_resource(task, XPCT, entry.name, level)
+    return entry

@@ -239,11 +239,13 @@ def _may_name(region: RegionData, user: str, userid: str) -> bool:
 
 def define_transaction(region: RegionData, definition: defs.Transaction) -> None:
     """Install a transaction; its registered handler, if any, remains."""
-    entry = region.transactions.get(definition.name)
+    name = definition.name
+    entry = region.transactions.get(name) or region.discarded.pop(name, None)
     if entry is None:
-        region.transactions[definition.name] = TransactionEntry(definition, region.programs)
+        region.transactions[name] = TransactionEntry(definition, region.programs)
     else:
         entry.define(definition)
+        region.transactions[name] = entry
         region.notices.over(f"TRANSACTION({definition.name})")
 
 
@@ -322,6 +324,29 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     return ""
 
 
+class _TransactionRemoval(KeptChange):
+    """The removal of a discarded transaction."""
+
+    def __init__(self, region: RegionData, name: str) -> None:
+        self._region, self._name = region, name
+
+    def committed(self) -> None:
+        """See the base class."""
+        self.made = True
+        entry = self._region.transactions.pop(self._name, None)
+        if entry is not None:
+            self._region.discarded[self._name] = entry
+
+    def finish(self) -> None:
+        """See the base class."""
+        self._region.notices.over(f"TRANSACTION({self._name})")
+
+
+def remove_transaction(region: RegionData, name: str) -> None:
+    """Remove a transaction and its catalogue entry; the caller has checked that it may be discarded."""
+    carry_out(region.committer, _TransactionRemoval(region, name), region.catalogue.no_entry("TRANSACTION", name))
+
+
 class _Removal(KeptChange):
     """The removal of a discarded queue with its records."""
 
@@ -350,7 +375,7 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
     """Remove a queue, its records and its catalogue entry; the caller has checked that it may be discarded."""
     region = task._region
     change = _Removal(region, queue)
-    meta: Meta = region.catalogue.no_queue(queue)
+    meta: Meta = region.catalogue.no_entry("TDQUEUE", queue.name)
     if isinstance(queue, IntraTdQueue):
         if queue.recovstatus == "NO":
             change.moves.leave(queue.volatile)

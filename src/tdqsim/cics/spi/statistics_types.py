@@ -21,7 +21,8 @@ Source: CICS statistics in DSECTs and DFHSTUP report (IBM Docs), a page for each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.files.table import FileEntry
@@ -131,7 +132,7 @@ def _tasks(region: RegionData) -> dict[str, Any]:
     active = len(region.tasks) if limits is None else len(limits.active)
     peak = region.task_manager.peak if limits is None else counts.peak_active
     return {
-        "transactions": sum(entry.attaches for entry in region.transactions.values()),
+        "transactions": sum(entry.attaches for entry in _entries(region)),
         "maxtasks": 0 if limits is None else limits.maxtasks,
         "times_at_maxtasks": counts.times_full,
         "active": active,
@@ -140,6 +141,11 @@ def _tasks(region: RegionData) -> dict[str, Any]:
         "peak_queued": counts.peak_queued,
         "delayed": counts.delayed,
     }
+
+
+def _entries(region: RegionData) -> Iterator[TransactionEntry]:
+    """The transactions, and those that were discarded: what has run is counted until the next reset."""
+    return chain(region.transactions.values(), region.discarded.values())
 
 
 def _transaction(entry: TransactionEntry, _region: RegionData) -> dict[str, Any]:
@@ -156,7 +162,7 @@ def _transaction(entry: TransactionEntry, _region: RegionData) -> dict[str, Any]
 
 
 def _reset_tasks(region: RegionData) -> None:
-    for entry in region.transactions.values():
+    for entry in _entries(region):
         entry.attaches_counted -= entry.attaches
         entry.attaches = 0
     limits: Limits | None = region.limits
@@ -208,7 +214,7 @@ def _programs(region: RegionData) -> dict[str, int]:
     """The uses of each program: those by LINK, XCTL and LOAD, and one for each task of a transaction with it."""
     uses: dict[str, int] = dict.fromkeys((*region.programs.names(), *region.programs.definitions), 0)
     uses |= region.programs.uses
-    for entry in region.transactions.values():
+    for entry in _entries(region):
         if entry.program_name:
             uses[entry.program_name] = uses.get(entry.program_name, 0) + entry.attaches - entry.attaches_counted
     return uses
@@ -220,7 +226,7 @@ def _program(name: str, region: RegionData) -> dict[str, Any]:
 
 def _reset_programs(region: RegionData) -> None:
     region.programs.uses.clear()
-    for entry in region.transactions.values():
+    for entry in _entries(region):
         entry.attaches_counted = entry.attaches
 
 

@@ -132,7 +132,8 @@ class Routing:
                 through which it has come.
         """
         region = self._region
-        definition = region.transactions[task.transid].definition
+        entry = region.transactions.get(task.transid) or region.discarded[task.transid]
+        definition = entry.definition
         system, key = definition.remotesystem, (definition.remotesystem, str(task.number))
         screen = region.screens.of(task)
         link = region.link(system)
@@ -191,7 +192,7 @@ class Routing:
             region.messages.write("DFHCR4310", sysid=system, transid=transid, termid=terminal)
             raise Condition(Resp.TRANSIDERR, detail=f"no transaction is defined as {transid} of system {system}")
         facility = region.terminal_control.get("TERMINAL", terminal)
-        waiting = sum(_transid_of(request) == entry.name for request in facility.requests)
+        waiting = sum(request.transid == entry.name for request in facility.requests)
         request = FacilityRequest(entry.name, partial(self._begin_relay, entry))
         facility.requests.extend([request] * (count - waiting))
         region.ati.serve(facility)
@@ -274,7 +275,7 @@ class Routing:
         region = self._region
         known = region.terminal_control.get("TERMINAL", facility.name)
         for request in tuple(known.requests):
-            if facility.task is None and known.owner and _transid_of(request) == transid:
+            if facility.task is None and known.owner and request.transid == transid:
                 known.requests.remove(request)
                 try:
                     region.ati.begin_request(request, facility)
@@ -325,7 +326,7 @@ class Routing:
         self._asking.discard(system)
         for facility in tuple(self._region.facilities.values()):
             if facility.owner == system:
-                for transid, count in Counter(_transid_of(request) for request in facility.requests).items():
+                for transid, count in Counter(request.transid for request in facility.requests).items():
                     self._ask_for(task, facility, transid, min(count, _MOST))
 
     def _ask_for(self, task: TaskBase, facility: Facility, transid: str, count: int) -> None:
@@ -342,7 +343,7 @@ class Routing:
                 return
             region.messages.write(invalid, transid=transid, termid=facility.name, sysid=system)
             event = "routed_no_transaction" if condition.resp is Resp.TRANSIDERR else "routed_no_terminal"
-            for request in [each for each in facility.requests if _transid_of(each) == transid]:
+            for request in [each for each in facility.requests if each.transid == transid]:
                 facility.requests.remove(request)
                 about = f"TDQUEUE({request.queue.name})" if isinstance(request, Latch) else f"TRANSACTION({transid})"
                 region.notices.say(event, resource=about, transid=transid, facility=facility.name, system=system)
@@ -354,10 +355,6 @@ class Routing:
 
 def _until_done(strand: Strand) -> Any:
     return None if strand.done else WAIT
-
-
-def _transid_of(request: Latch | FacilityRequest) -> str:
-    return request.queue.transid if isinstance(request, Latch) else request.transid
 
 
 def _order(task: TaskBase, screen: Screen, path: tuple[str, ...], *, is_scheduled: bool) -> RouteOrder:

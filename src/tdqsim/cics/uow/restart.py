@@ -119,9 +119,9 @@ class ResourceCatalogue:
             self._orders[key] = self._order
         return self._orders[key]
 
-    def no_queue(self, queue: TdQueue) -> Meta:
-        """The meta data that delete the entry of a discarded queue."""
-        return {_QUEUES + queue.name.encode(): None} if self.kept else {}
+    def no_entry(self, kind: str, name: str) -> Meta:
+        """The meta data that delete the entry of a discarded resource."""
+        return {f"cat/{kind}/{name}".encode(): None} if self.kept else {}
 
     def load(self) -> None:
         """Install everything in the catalogue, in the order of the first installation."""
