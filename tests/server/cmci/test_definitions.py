@@ -90,11 +90,11 @@ def test_a_remote_queue_has_no_type(cmci):
 def test_definitions_beside_queues(cmci):
     created(cmci, 'name="NEWT" program="NEWP" csdgroup="G"', "CICSDefinitionTransaction")
     created(cmci, 'name="NEWP" csdgroup="G"', "CICSDefinitionProgram")
-    created(cmci, 'name="BNK1" csdgroup="G" netname="BANKREGN"', "CICSDefinitionConnection")
+    created(cmci, 'name="BNK1" csdgroup="G" netname="BANKREGN"', "CICSDefinitionISCMROConnection")
     (found,) = cmci.ask("CICSDefinitionTransaction/SIMREG1?PARAMETER=CSDGROUP(G*)").records
     assert (found["name"], found["program"]) == ("NEWT", "NEWP")
     assert cmci.ask("CICSDefinitionProgram/SIMREG1?CRITERIA=(NAME=NEWP)").summary["recordcount"] == "1"
-    assert cmci.ask("CICSDefinitionConnection/SIMREG1").records[0]["netname"] == "BANKREGN"
+    assert cmci.ask("CICSDefinitionISCMROConnection/SIMREG1").records[0]["netname"] == "BANKREGN"
 
 
 def test_csdcopy(cmci, newq):
