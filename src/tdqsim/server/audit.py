@@ -52,6 +52,11 @@ def command_text(resolved: Resolved) -> str:
     return one_line("".join([*shown, text[at:]]).strip())
 
 
+def cl_command_name(text: str) -> str:
+    """The name of a CL command, without its library and its parameters, which may contain a secret."""
+    return text.strip().partition(" ")[0].rpartition("/")[2][:10].upper() or "CL command"
+
+
 def _end_of_argument(text: str, at: int) -> int:
     """The offset of the parenthesis that closes the argument which begins at an offset; else the end of the text."""
     depth, quote = 0, ""

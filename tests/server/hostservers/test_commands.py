@@ -285,12 +285,12 @@ def test_a_job_log_of_another(served, client):
 
 
 def test_commands_and_changes_of_data_queues_are_in_the_audit_log(served, connect, client):
-    """A command by its name alone; a queue once for each operation of a connection, with their number."""
+    """A command by its name alone, without a library; a queue once for each operation of a connection, with their number."""
     served.do(lambda: served.system.job(user="QSECOFR").crtdtaq("QGPL/Q", maxlen=10, aut="*ALL"))
     queue = connect(served, "as-dtaq", 0xE007)
     assert queue.sign_on() == 0
     with capture_logs() as lines:
-        run(client, "CRTUSRPRF USRPRF(EVE) PASSWORD(TOPSECRET)")
+        run(client, "QSYS/CRTUSRPRF USRPRF(EVE) PASSWORD(TOPSECRET)")
         for _time in range(3):
             queue.ask(5, send(b"SECRET"), template=22)
         queue.ask(2, RECEIVE_NOW, template=28)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.hosting import CallCancelled, EngineStopped, codepage, product_fault
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
-from tdqsim.server.audit import audit, one_line
+from tdqsim.server.audit import audit, cl_command_name, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
@@ -78,7 +78,7 @@ class CommandServer(Conversation):
 
         def work() -> bytes:
             code, sent = run_command(job, text)
-            self._audit(text.strip().partition(" ")[0][:10].upper() or "CL command", code)
+            self._audit(cl_command_name(text), code)
             return reply(frame, 0x8002, code.to_bytes(2, "big"), _messages(job, sent, option))
 
         return SystemWork(work)

@@ -22,7 +22,7 @@ from typing import Any, Final
 from tdqsim.errors import ConversionError, TdqError
 from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.ibmi import Job, Message, PreparedSql, SqlColumn, SqlError, SqlResult, SqlSession, SqlValue, Taken, shown
-from tdqsim.server.audit import Counted, audit, one_line
+from tdqsim.server.audit import Counted, audit, cl_command_name, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.command import run_command
 from tdqsim.server.hostservers.conversation import HostSystem
@@ -275,9 +275,7 @@ class Requests:
         """Run a CL command; its messages are the rows."""
         job, text = self._sql().job, _text(request, "cmd")
         code, messages = run_command(job, text)
-        self._audit(
-            text.strip().partition(" ")[0][:10].upper() or "CL command", "NORMAL" if not code else f"{code:04X}"
-        )
+        self._audit(cl_command_name(text), "NORMAL" if not code else f"{code:04X}")
         rows = [_logged(job, one) for one in messages]
         columns = [SqlColumn(name, "VARCHAR", 1024) for name in _logged(job, Message("", "completion", 0, "", b""))]
         data = rows if not request.get("terse") else [list(row.values()) for row in rows]

@@ -12,6 +12,7 @@ from nicegui import ui
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueueState, Job, System
+from tdqsim.server.audit import cl_command_name
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pager import Pager
@@ -231,7 +232,7 @@ class _System:
             return [str(message) for message in list(job.joblog)[-100:]]
 
         messages = await self.visit.do(
-            operation("CL"), lambda: as_job(self.system, userid, act), command=_command_of(text)
+            operation("CL"), lambda: as_job(self.system, userid, act), command=cl_command_name(text)
         )
         shown = "\n".join(messages) if messages is not REFUSED else "(see below)"
         self.screen.say(f"> {text}\n{shown}")
@@ -239,8 +240,3 @@ class _System:
             await self.refresh()
         except TdqError as error:
             self.visit.say(str(error), "bad")
-
-
-def _command_of(text: str) -> str:
-    """The name of a command without its parameters, which may contain a secret and must not be logged."""
-    return text.partition(" ")[0][:10].upper() or "CL command"
