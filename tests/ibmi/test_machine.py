@@ -363,9 +363,9 @@ TestMachine = Machine.TestCase
 def forget_addresses(open_queue):
     """The planted bug: the name is resolved each time."""
 
-    def planted(self, *arguments):
+    def planted(self, *arguments, **options):
         self.addresses.clear()
-        return open_queue(self, *arguments)
+        return open_queue(self, *arguments, **options)
 
     return planted
 
@@ -373,9 +373,10 @@ def forget_addresses(open_queue):
 def remember_for_all(open_queue):
     """The planted bug: QCLRDTAQ and QMHQCDQ go by the remembered address too."""
 
-    def planted(self, operation, name, library):
+    def planted(self, operation, name, library, **options):
         known = self.addresses.get((name, library))
-        return known if known is not None and not known.deleted else open_queue(self, operation, name, library)
+        is_known = known is not None and not known.deleted
+        return known if is_known else open_queue(self, operation, name, library, **options)
 
     return planted
 
