@@ -6,6 +6,7 @@ as one that counts commands, is left out too if it sets ``__tracebackhide__ = Tr
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from traceback import walk_tb
 from types import FrameType, TracebackType
@@ -24,6 +25,14 @@ def is_own_frame(frame: FrameType) -> bool:
     """Whether a frame runs the user's code."""
     names = frame.f_globals
     return is_own_module(str(names.get("__name__", ""))) and names.get("__tracebackhide__") is not True
+
+
+def discards_errors(frame: FrameType | None) -> bool:
+    """Whether a frame is a callback of the garbage collector: Python discards what is raised there.
+
+    So the handler of a signal that ends a program leaves it to the next signal.
+    """
+    return frame is not None and any(frame.f_code is getattr(each, "__code__", None) for each in gc.callbacks)
 
 
 def own_places(traceback: TracebackType | None) -> Iterator[tuple[str, int]]:

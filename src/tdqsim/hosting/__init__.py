@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
     from tdqsim.core.hexadecimal import hex_bytes
     from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
+    from tdqsim.core.own_frames import discards_errors
     from tdqsim.core.portable import OWN_FILE, FileLock, alive, read_at
     from tdqsim.core.process import run_program
     from tdqsim.core.product_faults import product_fault
@@ -79,6 +80,7 @@ __all__ = [
     "capitals",
     "codepage",
     "did_you_mean",
+    "discards_errors",
     "hex_bytes",
     "parse_cemt",
     "product_fault",
@@ -103,6 +105,7 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.core.engine": ("CallCancelled", "Engine", "EngineStopped"),
         "tdqsim.core.hexadecimal": ("hex_bytes",),
         "tdqsim.core.messages": ("FrameDecoder", "MessageError", "MessageFrame"),
+        "tdqsim.core.own_frames": ("discards_errors",),
         "tdqsim.core.portable": ("OWN_FILE", "FileLock", "alive", "read_at"),
         "tdqsim.core.process": ("run_program",),
         "tdqsim.core.product_faults": ("product_fault",),

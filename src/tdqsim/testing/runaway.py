@@ -10,7 +10,6 @@ The timer is a signal: there is none on Windows, outside the main thread, or whe
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from tdqsim.cics import Abend
+from tdqsim.core.own_frames import discards_errors
 
 RUNAWAY: Final = "AICA"
 """The abend of a task that loops (IBM Docs, AICA)."""
@@ -64,8 +64,8 @@ class RunawayLimit:
         if turn != self._seen:
             self._seen, self._looks = turn, 0
             return
-        if frame is not None and any(frame.f_code is getattr(each, "__code__", None) for each in gc.callbacks):
-            return  # Python discards what is raised in a callback of the collector: the next look decides
+        if discards_errors(frame):
+            return  # the next look decides
         self._looks += 1
         if not turn[1] or self._looks < _LOOKS:
             return

@@ -32,12 +32,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Self
 
 from greenlet import getcurrent, greenlet
 
 from tdqsim.errors import DatasetError, StoreFull
-from tdqsim.hosting import BorrowedStore, alive
+from tdqsim.hosting import BorrowedStore, alive, discards_errors
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import files_below, left_behind, publish_json
 
@@ -241,7 +242,9 @@ class Budget:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
 
-    def _tick(self, _number: int, _frame: object) -> None:
+    def _tick(self, _number: int, frame: FrameType | None) -> None:
+        if discards_errors(frame):
+            return  # the next tick decides
         now = (self.used, self._done())
         self._idle = self._idle + self._every if now == self._seen else 0.0
         self._seen = now
