@@ -27,6 +27,8 @@ _NEVER: Final = "0000-00-00T00:00:00.000000+00:00"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WITHOUT_IDENTITY: Final = frozenset({"UOWENQ"})
 """The resource types whose browse returns nothing by which a resource is found again."""
+_OF_GROUPS: Final = frozenset({"group", "list"})
+"""The resources of the CSD that are no definitions: groups, and groups in lists."""
 _KEY_PAGE: Final = "cp037"
 _UOW_LENGTH: Final = 8
 """The bytes of the id of a unit of work that differ; a browse returns 16."""
@@ -96,8 +98,8 @@ async def records_of(
     found: list[CmciRecord] = []
     for region in place.regions:
         if resource.csd:
-            groups = await host.look(partial(groups_of, region, userid, group))
-            for each in groups if resource.csd not in ("group", "list") else [""]:
+            of_groups = resource.csd in _OF_GROUPS
+            for each in [""] if of_groups else await host.look(partial(groups_of, region, userid, group)):
                 found += await host.look(partial(_defined, resource, region, place, each, userid))
             continue
         if not resource.inquire:
@@ -115,8 +117,12 @@ async def records_of(
 
 def again(resource: CmciResource, region: Region, place: CmciPlace, key: Any, userid: str) -> CmciRecord | None:
     """A record as it is now; None if it is no longer there. Call it in the engine's thread."""
+    if resource.csd in _OF_GROUPS:
+        return next((each for each in _defined(resource, region, place, "", userid) if each.key == key), None)
     if resource.csd:
-        return next((each for each in _defined(resource, region, place, key[0], userid) if each.key == key), None)
+        group, name = key
+        found = csd_of(region, userid).get(resource.csd, name, group=group)
+        return None if found is None else _record(resource, region, _Definition(found), place, key)
     return next(iter(_browsed(resource, region, place, [key], userid)), None)
 
 
