@@ -62,8 +62,8 @@ def test_the_overview_has_the_most_records_that_a_queue_held_however_shortly(bro
     server.region.deleteq_td("PHYQ")
     page = browser.open("", "Overview")
     heads = page.get_by_role("table", name="Queues that move").get_by_role("columnheader").all_inner_texts()
-    row = page.get_by_role("table", name="Queues that move").get_by_role("row").filter(has_text="PHYQ").first
-    row.wait_for()
+    row = page.get_by_role("table", name="Queues that move").get_by_role("row").filter(has_text="PHYQ")
+    row.filter(has=page.get_by_role("cell", name="3", exact=True)).wait_for()
     cells = row.get_by_role("cell").all_inner_texts()
     assert (cells[heads.index("Depth")], cells[heads.index("Most records")]) == ("0", "3")
 
