@@ -4,9 +4,8 @@ All transactions of an account go to one region, so that they stay in order: the
 account id modulo the number of regions. A card without a cross-reference is assigned by its own number; every region
 rejects its transactions.
 
-There are two ways to compute the expected result: by Spark SQL, which processes the transactions of an account in their
-order, or in this process, by a plain loop over decoded columns. Neither uses the programs, their rules, or their
-functions for zoned numbers. The result are complete records, which reconcile compares with those of the regions.
+The expected result is computed from decoded columns. It uses neither the programs nor their rules, nor their functions
+for zoned numbers. The result are complete records, which reconcile compares with those of the regions.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from card_generate import generate
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import parse_copybook
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.stages.events import event_table
+from tdqsim.pipeline.stages.events import event_table, fixed_binary
 from tdqsim.pipeline.stages.jobs import Output, Router, SpreadRequest
 
 PAGE: Final = "cp037"
@@ -119,14 +118,8 @@ class SpreadPosting:
         return route
 
     def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
-        """The expected records, by a plain loop."""
+        """The expected records, computed in this process."""
         return _Plain(files, regions).tables()
-
-    def expected_sql(self, spark: Any, files: Mapping[str, Path], regions: int) -> Any:
-        """The expected records, by Spark SQL."""
-        from card_sql import expected  # noqa: PLC0415  (needs Spark)
-
-        return expected(spark, files, regions)
 
     def expected_figures(self, expected: Iterable[pa.Table]) -> dict[str, Any]:
         """Counts and sums of the expected records."""
@@ -140,7 +133,7 @@ class SpreadPosting:
                 counts[dd] += len(data)
                 if len(data):
                     amounts = _decoded(decoders[dd], data.tobytes(), data.shape[1]).column(0)
-                    sums[dd] += sum((each for each in amounts.to_pylist() if each is not None), Decimal(0))
+                    sums[dd] += pc.sum(amounts).as_py() or Decimal(0)
                 if dd == "DALYREJS":
                     reasons.update(bytes(row).decode(PAGE) for row in data[:, 351:354])
         return {
@@ -194,83 +187,100 @@ def _matrix(table: pa.Table, queue: str, length: int) -> Any:
 
 
 class _Plain:
-    """The posting as a loop over decoded columns."""
+    """The posting over decoded columns; only the limit, which depends on what was posted before, takes a loop."""
 
     def __init__(self, files: Mapping[str, Path], regions: int) -> None:
-        self.files = files
-        self.regions = regions
-        self.names = [SpreadPosting().region_name(number, regions) for number in range(regions)]
-        self.account_of = {row[0]: row[1] for row in _rows(files["CARDXREF"], XREF, ["CARD", "ACCT-ID"], 50)}
-        names = ["ACCT-ID", "CREDIT-LIMIT", "EXPIRES", *_AMOUNTS]
-        self.accounts = {row[0]: list(row[1:]) for row in _rows(files["ACCTDATA"], ACCOUNT, names, 300)}
-        self.changed: set[int] = set()
+        self.files, self.regions = files, regions
+        self.names = pa.array([SpreadPosting().region_name(number, regions) for number in range(regions)])
+        cards = _columns(files["CARDXREF"], XREF, ["CARD", "ACCT-ID"], 50)
+        account_of = dict(zip(*cards, strict=True))  # if a card occurs twice, the later account applies
+        self.cards = pa.array(account_of, pa.string())
+        self.card_accounts = pa.array(account_of.values(), pa.int64())
+        hashed = [crc32(f"{number:011d}".encode(PAGE)) % regions for number in account_of.values()]
+        self.card_regions = np.array(hashed, np.int64)
+        names = ["ACCT-ID", "EXPIRES", "CREDIT-LIMIT", *_AMOUNTS]
+        accounts, expires, *amounts = _columns(files["ACCTDATA"], ACCOUNT, names, 300)
+        self.accounts, self.expires = pa.array(accounts, pa.int64()), pa.array(expires, pa.string())
+        self.limits, self.balances, self.credits, self.debits = amounts
+        self.changed = np.zeros(len(accounts), np.bool_)
 
     def tables(self) -> Iterator[pa.Table]:
         """Posted and rejected transactions, then the new master."""
-        names = ["CARD", "AMOUNT", "ORIG-TS"]
-        number = 0
-        for rows, raw in _blocks(self.files["DALYTRAN"], TRANSACTION, names, 350):
-            posted: list[tuple[int, int, bytes]] = []
-            rejected: list[tuple[int, int, bytes]] = []
-            for (card, amount, stamp), record in zip(rows, raw, strict=True):
-                number += 1
-                reason, region = self._decide(card, amount, stamp, record)
-                if reason:
-                    rejected.append((region, number, record + f"{reason:04d}{TEXTS[reason]:76}".encode(PAGE)))
-                else:
-                    posted.append((region, number, record))
-            yield self._events("POSTED", posted, 16)
-            yield self._events("DALYREJS", rejected, 16)
+        done = 0
+        for batch, records in _blocks(self.files["DALYTRAN"], TRANSACTION, ["CARD", "AMOUNT", "ORIG-TS"], 350):
+            card, amount, stamp = batch.columns
+            reasons, regions = self._decide(card, amount, pc.utf8_slice_codeunits(stamp, 0, 10), records)
+            seq = np.arange(done + 1, done + len(records) + 1)
+            done += len(records)
+            posted, rejected = reasons == 0, reasons != 0
+            texts = [list(f"{reason:04d}{TEXTS[reason]:76}".encode(PAGE)) for reason in reasons[rejected].tolist()]
+            tails = np.array(texts, np.uint8).reshape(-1, 80)
+            yield self._events("POSTED", regions[posted], seq[posted], records[posted], 16)
+            whole = np.hstack([records[rejected], tails])
+            yield self._events("DALYREJS", regions[rejected], seq[rejected], whole, 16)
         yield from self._master()
 
-    def _decide(self, card: str, amount: Decimal, stamp: str, record: bytes) -> tuple[int, int]:
-        number = self.account_of.get(card)
-        if number is None:
-            return 100, crc32(record[_CARD]) % self.regions
-        region = crc32(f"{number:011d}".encode(PAGE)) % self.regions
-        account = self.accounts.get(number)
-        if account is None:
-            return 101, region
-        limit, expires, balance, credit, debit = account
-        if expires < stamp[:10]:
-            return 103, region
-        if limit < credit - debit + amount:
-            return 102, region
-        account[2] = balance + amount
-        account[3 if amount >= 0 else 4] += amount
-        self.changed.add(number)
-        return 0, region
+    def _decide(self, card: pa.Array, amount: pa.Array, date: pa.Array, records: Any) -> tuple[Any, Any]:
+        """The reason of each rejection, 0 for none, and the regions."""
+        entry = pc.index_in(card, self.cards)
+        place = pc.index_in(self.card_accounts.take(entry), self.accounts)
+        reasons = np.zeros(len(card), np.int64)
+        reasons[_true(pc.less(self.expires.take(place), date))] = 103
+        reasons[_true(place.is_null())] = 101
+        unknown = _true(entry.is_null())
+        reasons[unknown] = 100
+        regions = np.zeros(len(card), np.int64)
+        regions[~unknown] = self.card_regions[entry.drop_null()]
+        regions[unknown] = _hashed(records[unknown][:, _CARD], self.regions)
+        left = np.flatnonzero(reasons == 0)
+        places = place.take(pa.array(left)).to_numpy()
+        self.changed[places] = True  # or the transaction does not fit, and the amounts are what they were
+        limits, balances, gained, spent = self.limits, self.balances, self.credits, self.debits
+        cents = _cents(amount).take(pa.array(left)).to_pylist()
+        for at, account, value in zip(left.tolist(), places.tolist(), cents, strict=True):
+            if limits[account] < gained[account] - spent[account] + value:
+                reasons[at] = 102
+                continue
+            balances[account] += value
+            (gained if value >= 0 else spent)[account] += value
+        return reasons, regions
 
     def _master(self) -> Iterator[pa.Table]:
         """The master with the new amounts; a field whose amount is what it was keeps its original bytes."""
-        number = 0
-        for rows, raw in _blocks(self.files["ACCTDATA"], ACCOUNT, ["ACCT-ID", *_AMOUNTS], 300):
-            found = []
-            for (account, *before), record in zip(rows, raw, strict=True):
-                number += 1
-                if account in self.changed:
-                    new = bytearray(record)
-                    for field, old, now in zip(_AMOUNTS.values(), before, self.accounts[account][2:], strict=True):
-                        if old != now:
-                            new[field] = _signed_digits(now, field.stop - field.start)
-                    record = bytes(new)  # noqa: PLW2901
-                found.append((crc32(record[_ACCOUNT]) % self.regions, number + _MASTER_SEQ, record))
-            yield self._events("ACCTOUT", found, 11)
+        done = 0
+        for batch, given in _blocks(self.files["ACCTDATA"], ACCOUNT, list(_AMOUNTS), 300):
+            records, rows = given.copy(), slice(done, done + len(given))
+            changed = np.flatnonzero(self.changed[rows]).tolist()
+            now = self.balances[rows], self.credits[rows], self.debits[rows]
+            for field, old, new in zip(_AMOUNTS.values(), map(_cents, batch.columns), now, strict=True):
+                before = old.to_pylist()
+                for at in changed:
+                    if before[at] != new[at]:
+                        records[at, field] = list(_signed_digits(new[at], field.stop - field.start))
+            seq = np.arange(done + 1, done + len(given) + 1) + _MASTER_SEQ
+            yield self._events("ACCTOUT", _hashed(records[:, _ACCOUNT], self.regions), seq, records, 11)
+            done = rows.stop
 
-    def _events(self, queue: str, rows: list[tuple[int, int, bytes]], key: int) -> pa.Table:
-        names = pa.array([self.names[row[0]] for row in rows], pa.string())
-        seq = np.array([row[1] for row in rows], np.int64)
-        data = pa.array([row[2] for row in rows], pa.binary())
-        keys = pa.array([row[2][:key] for row in rows], pa.binary())
-        return event_table(names, seq, "EXPECT", queue, data, keys)
+    def _events(self, queue: str, regions: Any, seq: Any, records: Any, key: int) -> pa.Table:
+        names, keys = self.names.take(pa.array(regions)), fixed_binary(records[:, :key])
+        return event_table(names, seq, "EXPECT", queue, fixed_binary(records), keys)
 
 
-def _signed_digits(amount: Decimal, digits: int) -> bytes:
+def _true(array: pa.Array) -> Any:
+    """A column of truth values as numpy has them; null is false."""
+    return pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+
+
+def _cents(amounts: pa.Array) -> pa.Array:
+    return pc.multiply(amounts, pa.scalar(Decimal(100))).cast(pa.int64())
+
+
+def _signed_digits(cents: int, digits: int) -> bytes:
     """An amount as PIC S9 USAGE DISPLAY: the last digit has the sign in its zone."""
-    text = f"{abs(int(amount.scaleb(2))):0{digits}d}"
+    text = f"{abs(cents):0{digits}d}"
     if len(text) > digits:
-        raise DatasetError(f"{amount} does not fit a field of {digits} digits")
-    return (text[:-1] + ("}JKLMNOPQR" if amount < 0 else "{ABCDEFGHI")[int(text[-1])]).encode(PAGE)
+        raise DatasetError(f"{cents} cents do not fit a field of {digits} digits")
+    return (text[:-1] + ("}JKLMNOPQR" if cents < 0 else "{ABCDEFGHI")[int(text[-1])]).encode(PAGE)
 
 
 def _decoded(decoder: RecordDecoder, data: bytes, length: int) -> pa.RecordBatch:
@@ -279,15 +289,27 @@ def _decoded(decoder: RecordDecoder, data: bytes, length: int) -> pa.RecordBatch
     return decoder.decode(data, starts, np.full(len(starts), length, np.int64))
 
 
-def _blocks(path: Path, copybook: str, columns: list[str], length: int) -> Iterator[tuple[list[Any], list[bytes]]]:
+def _blocks(path: Path, copybook: str, columns: list[str], length: int) -> Iterator[tuple[pa.RecordBatch, Any]]:
+    """The columns of some records at a time, and the records as a matrix.
+
+    Raises:
+        DatasetError: a column has a value that its layout does not allow; the message names the record.
+    """
     decoder = _decoder(copybook, columns)
+    done = 0
     with path.open("rb") as file:
         while block := file.read(length * _AT_ONCE):
             batch = _decoded(decoder, block, length)
-            rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-            yield rows, [block[at : at + length] for at in range(0, len(block), length)]
+            for name, column in zip(columns, batch.columns, strict=True):
+                if column.null_count:
+                    row = done + column.is_null().index(True).as_py()
+                    raise DatasetError(f"{path}: record {row + 1} at offset {row * length}: {name} is no number")
+            yield batch, np.frombuffer(block, np.uint8).reshape(-1, length)
+            done += batch.num_rows
 
 
-def _rows(path: Path, copybook: str, columns: list[str], length: int) -> Iterator[Any]:
-    for rows, _ in _blocks(path, copybook, columns, length):
-        yield from rows
+def _columns(path: Path, copybook: str, columns: list[str], length: int) -> list[list[Any]]:
+    """The values of columns of a whole file; amounts in cents."""
+    batches = (batch for batch, _ in _blocks(path, copybook, columns, length))
+    table = pa.Table.from_batches(batches, _decoder(copybook, columns).schema)
+    return [(_cents(column) if pa.types.is_decimal(column.type) else column).to_pylist() for column in table.columns]

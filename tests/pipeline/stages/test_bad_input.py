@@ -482,17 +482,6 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
             runner.run(TaskStep("stage", tmp_path, tasks, divide))
 
 
-@pytest.mark.spark
-def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark: Any) -> None:
-    def lookup(batches: Any) -> Any:
-        for batch in batches:
-            yield {}[batch.num_rows]
-
-    frame = spark.range(0, 3, 1, 1).mapInArrow(lookup, "id long")
-    with pytest.raises(StageFailed, match=r"^expected: it was not done; [^\n]* KeyError: 3$"):
-        SparkRunner(spark).insist("expected", lambda: frame.write.parquet(str(tmp_path / "out")))
-
-
 # temporary folders ------------------------------------------------------------------------------------------------------
 
 KILLED = (
@@ -628,9 +617,9 @@ def test_what_a_killed_run_left_of_the_expected_records_is_removed(tmp_path: Pat
     run = tmp_path / "run"
     for records in (b"1-------", b"1-------2-------"):
         source.write_bytes(records)
-        leave_half(run / "expected.local" / "00000.parquet")
+        leave_half(run / "expected.table" / "00000.parquet")
         assert run_job(RunRequest(job_directory, run, "local", 4, 4, {"INDD": source})).ok
-        assert not list((run / "expected.local").glob(".*"))
+        assert not list((run / "expected.table").glob(".*"))
 
 
 def test_of_long_records_what_differs_is_shown(tmp_path: Path, region_directory: Path) -> None:

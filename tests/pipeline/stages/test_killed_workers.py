@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -18,14 +17,11 @@ from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.stages import (
     IngestRequest,
     ReplaySpec,
-    RunRequest,
     SparkRunner,
     run_ingest,
-    run_job,
     run_reconcile,
     run_replay,
 )
-from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.pipeline.stages.helpers import write_events
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -90,37 +86,6 @@ def test_a_worker_killed_in_every_stage(
         f"{stage}: a worker died; the rest is tried again" for stage in FUNCTIONS
     }
     assert {path.name for path in tmp_path.glob("*.killed")} == {f"{stage}.killed" for stage in FUNCTIONS}
-
-
-KILLING = """
-import os, signal
-from pathlib import Path
-from card_pipeline import SpreadPosting
-
-class Killing(SpreadPosting):
-    def expected_sql(self, spark, files, regions):
-        frame = super().expected_sql(spark, files, regions)
-        sign = str(Path(__file__).with_name("killed"))
-
-        def once(batches):
-            if not os.path.exists(sign):
-                open(sign, "w").close()
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield from batches
-
-        return frame.mapInArrow(once, frame.schema)
-"""
-
-
-def test_a_worker_killed_while_sql_computes_what_must_come_out(tmp_path: Path, spark: Any) -> None:
-    directory = tmp_path / "region"
-    shutil.copytree(CARD_POSTING, directory)
-    (directory / "killing.py").write_text(KILLING)
-    (directory / "pipeline.yaml").write_text("spread: killing:Killing\n")
-    said: list[str] = []
-    result = run_job(RunRequest(directory, tmp_path / "run", "spark", 2, records=60), spark=spark, say=said.append)
-    assert (result.ok, result.independent_result, (directory / "killed").exists()) == (True, "Spark SQL", True)
-    assert "expected: a worker died; the rest is tried again" in said
 
 
 def test_a_worker_killed_while_a_data_set_is_decoded(

@@ -24,7 +24,6 @@ from tdqsim.job import importable, named_class
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
 FILE: Final = "pipeline.yaml"
 
@@ -94,14 +93,7 @@ class SpreadJob(Protocol):
         """A function that assigns records to regions."""
 
     def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
-        """The expected results as event tables with command EXPECT, computed here without the programs."""
-
-    def expected_sql(self, spark: SparkSession, files: Mapping[str, Path], regions: int) -> DataFrame:
-        """The expected results, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
-
-        It is best to read data sets with :func:`~tdqsim.pipeline.data_sets.read_data_set`, selecting only the columns
-        needed: for ``format("qsam")`` Spark starts planning processes that stay in memory.
-        """
+        """The expected results as event tables with command EXPECT, computed by one task without the programs."""
 
     def expected_figures(self, expected: Iterable[pa.Table]) -> dict[str, Any]:
         """The job's figures, from the expected records: an iterable of event tables."""

@@ -12,16 +12,12 @@ plans of its stages, one after another. A plan does not know which runner execut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T", bound=StageTask)
 R = TypeVar("R")
@@ -49,27 +45,5 @@ class TaskStep(Generic[T]):
     apart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TableStep:
-    """A table that each runner computes in its own way, to be compared with the results of tasks.
-
-    Its files are in the folder ``NAME.RUNNER`` of the run's directory. It has one receipt, whose details contain under
-    ``computed_by`` how the table was computed.
-
-    Attributes:
-        name: of the table.
-        run: the run's directory.
-        inputs: a digest of everything that the table depends on.
-        here: gives the table in parts, computed in this process.
-        by_sql: gives the table as a frame of a Spark session, with the columns in the order of the event table.
-    """
-
-    name: str
-    run: Path
-    inputs: str
-    here: Callable[[], Iterator[pa.Table]]
-    by_sql: Callable[[SparkSession], DataFrame]
-
-
-Plan = Generator[TaskStep[Any] | TableStep, list[Receipt], R]
+Plan = Generator[TaskStep[Any], list[Receipt], R]
 """Yields steps, receives the receipts of each in the order of its buckets, and returns the plan's result."""

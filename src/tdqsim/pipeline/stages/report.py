@@ -154,7 +154,7 @@ _STAGE_TABLES: Final = {
 }  # fmt: skip
 """The stages whose manifest gives the number of rows of a stage of a whole run."""
 _NO_FIGURES: Final = (
-    "ok", "checks", "details", "engine", "engine_why", "independent_result", "regions", "causes", "differences",
+    "ok", "checks", "details", "engine", "engine_why", "regions", "causes", "differences",
     "digest", "seconds", "stage_seconds", "stage_memory", "records_per_second", "output", "events",
 )  # fmt: skip
 
@@ -208,8 +208,6 @@ def _lead(summary: Summary) -> str:
     if "engine" in summary:
         said.append(f"engine {summary['engine']} ({summary['engine_why']})")
         said.append(f"{summary['seconds']} s")
-    if "independent_result" in summary:
-        said.append(f"compared with a result computed by {summary['independent_result']}")
     return f"{'; '.join(said)}."
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,15 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
+from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import publish_json, stamp
 from tdqsim.pipeline.session import check_session
-from tdqsim.pipeline.stages.events import conform
+from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, sum_of
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, few
-from tdqsim.pipeline.stages.plan import Plan, TableStep
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 from tdqsim.pipeline.stages.reconcile import Match, reconcile_records
 from tdqsim.pipeline.stages.replay import ReplaySpec, code_of, replay_events
 from tdqsim.pipeline.stages.runners import EngineName, Runner, choose
@@ -38,6 +38,7 @@ from tdqsim.pipeline.stages.tree_memory import TreeMemory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_EXPECTED = "expected.table"
 _EVENT = re.compile(r" \(event (\d+)\)$")
 """The form in which replay names the event of a bad record."""
 
@@ -79,7 +80,6 @@ class RunResult:
         figures: the job's figures, summed over the regions.
         checks: the checks and their results; ``details`` has the observed values of failed checks.
         engine: the engine, and why.
-        independent_result: how the expected output was computed.
         causes: regions that did not end well, each with the cause.
         digest: a digest of the output of all regions, which is the same for the same input and seed.
         stage_seconds: how long each stage took.
@@ -93,7 +93,6 @@ class RunResult:
     details: dict[str, str]
     engine: str
     engine_why: str
-    independent_result: str
     regions: int
     causes: dict[str, str]
     differences: dict[str, int]
@@ -178,23 +177,36 @@ def _whole_run(
     timer("ingest")
     yield from replay_events(run, buckets, spec, base)
     timer("replay")
-    (expected,) = yield TableStep(
-        "expected", run, base, partial(job.expected, files, request.regions),
-        lambda spark: job.expected_sql(spark, files, request.regions).selectExpr(
-            "region", "seq", "'EXPECT' as command", "queue", "key", "data"
-        ),
-    )  # fmt: skip
-    by = expected.details["computed_by"]
+    wanted = ExpectTask(run, 0, base, 1, request.directory.resolve(), tuple(sorted(files.items())), request.regions)
+    (expected,) = yield TaskStep("expected", run, [wanted], compute_expected, _EXPECTED)
     pieces = parquet_pieces([run / name for name in expected.files], BOUNDS["batch_rows"])
-    yield from spread_events(run, pieces, digest_of(base, by), request.buckets, "expected", buckets.regions)
+    yield from spread_events(run, pieces, base, request.buckets, "expected", buckets.regions)
     timer("expected")
     matches = {
         name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
         for name, each in job.outputs.items()
     }
-    reconciled = yield from reconcile_records(run, buckets, matches, digest_of(base, by, repr(matches)))
+    reconciled = yield from reconcile_records(run, buckets, matches, digest_of(base, repr(matches)))
     timer("reconcile")
     return expected, reconciled
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectTask(StageTask):
+    """Compute the records that must come out of a job, without its programs, in one file."""
+
+    directory: Path
+    files: tuple[tuple[str, Path], ...]
+    regions: int
+
+
+def compute_expected(task: ExpectTask) -> Receipt:
+    """Write the expected records as an event table."""
+    started, name = time.perf_counter(), f"{_EXPECTED}/00000.parquet"
+    with loaded_job(task.directory) as job:
+        tables = job.expected(dict(task.files), task.regions)
+        rows = write_parquet(task.run / name, (part for table in tables for part in table.to_batches()), EVENTS)
+    return publish(task, "expected", (name,), rows, started)
 
 
 def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, int], None] | None) -> dict[str, Path]:
@@ -279,9 +291,9 @@ def _result(
         checks.add(f"{name} as computed independently", figures.get(name) == value, observed)
     checks.of_differences(differences)
     return RunResult(
-        figures, checks.holds, checks.seen, runner.name, runner.why, expected.details["computed_by"],
-        len(regions.rows), causes, dict(sorted(differences.items())), regions.digest, dict(timer.seconds),
-        dict(timer.memory), records, request.out,
+        figures, checks.holds, checks.seen, runner.name, runner.why, len(regions.rows), causes,
+        dict(sorted(differences.items())), regions.digest, dict(timer.seconds), dict(timer.memory), records,
+        request.out,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Both runners keep the same rules, which are in :class:`Runner`: finished tasks are not repeated, the heaviest tasks
 start first, tasks whose worker process died are retried, and the manifest is published last. A runner adds only how
-tasks are done, and how a table is computed that is not the result of tasks.
+tasks are done.
 
 Tasks that run the user's programs, which may end their process, get a separate process. Below a certain size, starting
 Spark and its workers costs more than it saves; ``auto`` then stays in this process and logs that.
@@ -29,16 +29,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.publishing import is_local, publish_json, published
+from tdqsim.pipeline.publishing import is_local
 from tdqsim.pipeline.session import run_tasks, session
-from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
-from tdqsim.pipeline.stages.plan import Plan, TableStep, TaskStep
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,12 +77,10 @@ class Runner(ABC):
         why: why it was chosen, as a sentence.
         say: called with progress messages.
         rounds: how often the unfinished tasks of a step are tried when worker processes die.
-        computes_by: how it computes tables that are not the result of tasks.
     """
 
     name: ClassVar[Literal["local", "spark"]]
     rounds: ClassVar[int]
-    computes_by: ClassVar[str]
 
     def __init__(self, why: str = "", say: Callable[[str], None] | None = None) -> None:
         self.why = why
@@ -97,10 +93,6 @@ class Runner(ABC):
         Raises:
             TaskError: a task raised an exception in another process; tasks that have not started are not started.
         """
-
-    @abstractmethod
-    def table(self, step: TableStep, folder: Path) -> None:
-        """Compute a table and write it to Parquet files in a folder."""
 
     def announce(self) -> None:
         """Report which runner it is, and why."""
@@ -118,7 +110,7 @@ class Runner(ABC):
             try:
                 step = next(plan)
                 while True:
-                    step = plan.send([self._table(step)] if isinstance(step, TableStep) else self.run(step))
+                    step = plan.send(self.run(step))
             except StopIteration as end:
                 return cast("R", end.value)
 
@@ -152,23 +144,6 @@ class Runner(ABC):
             keep_only(step.run, step.folder, ordered)
         write_manifest(step.run, step.name, ordered)
         return ordered
-
-    def _table(self, step: TableStep) -> Receipt:
-        """Compute a table, unless there is one for the same inputs."""
-        folder = step.run / f"{step.name}.{self.name}"
-        stamp, wanted = folder / "inputs.json", {"base": step.inputs}
-        if not stamp.is_file() or json.loads(stamp.read_text("utf-8")) != wanted:
-            self.insist(step.name, partial(self.table, step, folder))
-            publish_json(stamp, wanted)
-        files = tuple(f"{folder.name}/{path.name}" for path in sorted(folder.glob("*.parquet")))
-        return Receipt(step.name, 0, step.inputs, files, details={"computed_by": self.computes_by})
-
-    def insist(self, name: str, work: Callable[[], None]) -> None:
-        """Do work; if a worker process dies, try again, as Spark does for its tasks."""
-        for left in range(self.rounds - 1, -1, -1):
-            with self._attempt(name, "it was not done", last=not left):
-                work()
-                return
 
     @contextmanager
     def _attempt(self, name: str, left: str, *, last: bool) -> Iterator[None]:
@@ -206,7 +181,6 @@ class LocalRunner(Runner):
 
     name = "local"
     rounds = 64  # each death is due to one region, which becomes a row after its second
-    computes_by = "a plain loop in Python over columns decoded by the layout"
 
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
         """The receipts of some tasks of a step."""
@@ -217,17 +191,6 @@ class LocalRunner(Runner):
             # the threads of Arrow and numpy are safe across a fork
             warnings.simplefilter("ignore", DeprecationWarning)
             return list(pool.map(partial(_done, step.work), tasks))
-
-    def table(self, step: TableStep, folder: Path) -> None:
-        """Write the parts of the table that are computed here."""
-        keep_only(step.run, folder.name, ())
-        with (
-            published(folder / "00000.parquet") as fresh,
-            pq.ParquetWriter(fresh, EVENTS, compression="zstd") as writer,
-        ):
-            for part in step.here():
-                if part.num_rows:
-                    writer.write_table(part)
 
 
 def _may_fork() -> bool:
@@ -267,7 +230,6 @@ class SparkRunner(Runner):
 
     name = "spark"
     rounds = 4
-    computes_by = "Spark SQL"
 
     def __init__(
         self, spark: SparkSession | None = None, why: str = "", say: Callable[[str], None] | None = None
@@ -290,13 +252,6 @@ class SparkRunner(Runner):
         dealt = [tasks[first::groups] for first in range(groups)]  # the heaviest to different groups
         rows = run_tasks(spark, dealt, partial(_rows, step.work, step.name), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
-
-    def table(self, step: TableStep, folder: Path) -> None:
-        """Have Spark SQL compute the table and write it."""
-        frame = step.by_sql(self.session())
-        # The next step is divided at row groups, and each writer holds one row group in memory.
-        groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}
-        frame.write.options(**groups).mode("overwrite").parquet(str(folder.resolve()))
 
 
 def _done(work: Callable[[T], Receipt], task: T) -> Receipt:
