@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import warnings
 
@@ -234,6 +235,46 @@ def test_a_function_answers_a_verb(workshop):
     workshop.programs.verbs["WEB OPEN"] = web_open
     workshop.run("WEBBY")
     assert workshop.out() == [b"HOST", b"0013"]
+
+
+def _loaded_objects() -> int:
+    """How many objects the loader of this process has."""
+    counted = []
+    visit = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    ctypes.CDLL(None).dl_iterate_phdr(visit(lambda _info, _size, _data: counted.append(1) or 0), None)
+    return len(counted)
+
+
+def test_many_waiting_tasks_have_storage_of_their_own_and_the_program_is_loaded_once(workshop):
+    workshop.program(
+        "WAITS",
+        """
+        01  TABLE-1.
+            05  ENTRY-1 OCCURS 3 PIC S9(5) COMP-3.
+        01  THERE POINTER.
+        01  WS-OUT PIC 9(5).
+        """,
+        """
+        MOVE EIBTASKN TO ENTRY-1 (2)
+        SET THERE TO ADDRESS OF ENTRY-1 (2)
+        EXEC CICS DELAY FOR SECONDS(5) END-EXEC
+        SET ADDRESS OF FOUND TO THERE
+        PERFORM ADD-ONE 3 TIMES
+        MOVE FOUND TO WS-OUT
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-OUT) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        ADD-ONE.
+            ADD 1 TO ENTRY-1 (2).
+        """,
+        "01  FOUND PIC S9(5) COMP-3.",
+    )
+    workshop.run("WAITS")
+    before = _loaded_objects()
+    tasks = [workshop.region.start(workshop.programs.handler("WAITS")) for _ in range(20)]
+    workshop.region.run()
+    assert [task.result() for task in tasks] == [None] * 20
+    assert workshop.out() == [b"%05d" % (number + 3) for number in range(1, 22)]
+    assert _loaded_objects() == before
 
 
 def test_a_program_waits_in_a_command_while_others_run(workshop):

@@ -35,7 +35,7 @@ HEADING: Final = 4
 STAND_INS: Final = 256
 """The number of functions that can stand in for programs."""
 _TABLE: Final = 64 * 5 + HEADING
-_SHIM: Final = ("_shim.c", "_guarded.c", "_libcob_overrides.c", "_external_calls.c")
+_SHIM: Final = ("_shim.c", "_copies.c", "_guarded.c", "_libcob_overrides.c", "_external_calls.c")
 """The source text of the shim and of the files that it includes."""
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
@@ -197,6 +197,8 @@ class Libcob:
         library.dfh_area.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
         library.dfh_area_data.argtypes = library.dfh_area_end.argtypes = (ctypes.c_void_p,)
         library.dfh_fault_address.restype = ctypes.c_size_t
+        library.dfh_copy.restype, library.dfh_copy.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+        self.copy: Callable[[int], int | None] = library.dfh_copy
         self.area: Callable[[int, bytes], int | None] = library.dfh_area
         self.area_data: Callable[[int], int] = library.dfh_area_data
         self.area_end: Callable[[int], None] = library.dfh_area_end

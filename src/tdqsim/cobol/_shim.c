@@ -178,6 +178,7 @@ static void into_cobol(struct pause pause, int left) {
 
 static int (*warned)(cob_module *, const char *);
 
+#include "_copies.c"
 #include "_guarded.c"
 
 /* -- signals ------------------------------------------------------------------------------------------------------- */
@@ -280,11 +281,10 @@ static void crashed(int number, siginfo_t *info, void *context) {
 }
 
 /* Whether the program counter is in a COBOL program: then no function of libcob or libc is interrupted, and the
- * level can be left. */
+ * level can be left. The loader does not know the copies in which programs run; it knows all other code. */
 static int in_program(void *context) {
     Dl_info info;
-    void *at = (void *)pc_of(context);
-    return at == NULL || (dladdr(at, &info) && info.dli_fname && strstr(info.dli_fname, "tdqsim-copies-"));
+    return !dladdr((void *)pc_of(context), &info);
 }
 
 static void set_timer(timer_t timer, long ms, long interval) {
@@ -490,12 +490,30 @@ void cob_set_cancel(cob_module *module) {
     level->begun[level->begun_count++] = module;
 }
 
+static int cancelling;
+
+/* A copy that is cancelled keeps its record for its next run, because libcob searches the records of all copies for one
+ * that it frees. The program of a RECURSIVE one has a record for each run, and frees it at the end. */
+void cob_module_free(cob_module **module) {
+    static void (*real)(cob_module **);
+    if (cancelling) {
+        if (*module != NULL)
+            memset(*module, 0, sizeof **module);
+        return;
+    }
+    if (real == NULL)
+        real = (void (*)(cob_module **))dlsym(RTLD_NEXT, "cob_module_free");
+    real(module);
+}
+
 static void forget(struct level *level, int at) {
     cob_module *module = level->begun[at];
     int (*cancel)(const int) = (int (*)(const int))module->module_cancel.funcint;
     level->begun[at] = level->begun[--level->begun_count];
     module->module_active = 0;
+    cancelling = 1;
     cancel(-1);
+    cancelling = 0;
 }
 
 /* No check is needed: the modules were compiled for this run-time. */

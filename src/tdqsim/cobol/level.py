@@ -235,7 +235,7 @@ class Level:
             library.watch(wanted)
             library.watched = wanted
         eib = self._eib.begin(task.eib)
-        entry = self.entry = self._copies.take()
+        entry = self.entry = self._copies.take(library.copy)
         before, _CURRENT.level = _CURRENT.level, self
         storage.levels.append(self)
         try:
@@ -434,7 +434,7 @@ class Level:
             module = self.settings.modules(name)
             if module is None:
                 return 0
-            loaded = self.called[name] = module, copies_of(module).take()
+            loaded = self.called[name] = module, copies_of(module).take(self.libcob.copy)
             self._commands = None  # this program has commands too
         return loaded[1]
 
