@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NotRequired, Required, get_origin
+from types import UnionType
+from typing import Annotated, Any, Final, NotRequired, Required, Union, get_args, get_origin
 
 from typing_extensions import get_type_hints, is_typeddict
 
@@ -14,11 +15,14 @@ _HEAD: Final = '''\
 
 from typing import NotRequired, Required, TypedDict
 '''
+_NAMES: Final = {Required: "Required", NotRequired: "NotRequired"}
 
 
 def answers_source() -> str:
     """The source text of the stub."""
-    made = [each for each in vars(tables).values() if is_typeddict(each)]
+    made = dict.fromkeys(
+        each for each in (*vars(tables)["INNER"].values(), *vars(tables).values()) if is_typeddict(each)
+    )
     return _HEAD + "".join(line for each in made for line in _declared(each))
 
 
@@ -29,7 +33,11 @@ def _declared(answer: Any) -> Iterator[str]:
 
 
 def _written(hint: Any) -> str:
-    marker = {Required: "Required", NotRequired: "NotRequired"}.get(get_origin(hint))
-    if marker is not None:
-        return f"{marker}[{_written(hint.__args__[0])}]"
-    return hint.__name__ if isinstance(hint, type) else str(hint)
+    kind, arguments = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return _written(arguments[0])
+    if kind in (Union, UnionType):
+        return " | ".join(map(_written, arguments))
+    if kind is not None:
+        return f"{_NAMES.get(kind) or kind.__name__}[{', '.join(map(_written, arguments))}]"
+    return "None" if hint is type(None) else hint.__name__

@@ -131,7 +131,7 @@ def test_cemt_answers_with_the_rows_of_each_resource(document, host, resource):
 
 
 FAULTS = [
-    Fault("IOERR", command="READQ TD", queue="PAYQ", transid="PAY1", task=7, region="PAYREGN", nth=2, times=3),
+    Fault("IOERR", 5, "READQ TD", queue="PAYQ", transid="PAY1", task=7, region="PAYREGN", nth=2, times=3),
     Fault("NOSPACE", delay=0.5),
 ]
 

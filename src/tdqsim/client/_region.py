@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         FaultState,
         InstalledDefinitions,
         InstallResult,
-        RegionStatistics,
-        SubmittedJobInfo,
         SysoutDatasetInfo,
     )
     from tdqsim.server.answers.regions import (
@@ -34,26 +32,24 @@ if TYPE_CHECKING:
         DecodedRecord,
         PeekPage,
         QueueDepth,
-        QueueExplanation,
         QueuePage,
         RegionSummary,
         SeedResult,
         Snapshot,
     )
-    from tdqsim.server.answers.tables import TdqueueState
-    from tdqsim.server.answers.work import (
-        CeciAnswer,
-        CemtAnswer,
-        CommandResult,
+    from tdqsim.server.answers.tables import (
         DumpState,
         IncidentState,
         NoticeState,
-        OpenUnitOfWork,
+        QueueExplanation,
         RefusedState,
+        RegionStatistics,
+        SubmittedJobInfo,
         TaskEntry,
-        TaskExplanation,
+        TdqueueState,
         UnitOfWorkState,
     )
+    from tdqsim.server.answers.work import CeciAnswer, CemtAnswer, CommandResult, OpenUnitOfWork, TaskExplanation
 
 PAGE: Final = 1000
 """The maximum number of records or queues in a request or an answer."""

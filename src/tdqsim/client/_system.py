@@ -20,8 +20,13 @@ if TYPE_CHECKING:
         ReceivedEntry,
         ReceiveResult,
     )
-    from tdqsim.server.answers.tables import DataQueueDescription, DataQueueInfo, DdmDataQueueDescription
-    from tdqsim.server.answers.work import NoticeState, RefusedState
+    from tdqsim.server.answers.tables import (
+        DataQueueDescription,
+        DataQueueInfo,
+        DdmDataQueueDescription,
+        NoticeState,
+        RefusedState,
+    )
 
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str

@@ -47,7 +47,7 @@ class Notice:
         resource: what it is about, such as ``TDQUEUE(PAYQ)``; empty for the whole region or system.
         reason: why, in sentences.
         cure: what to do, in a sentence; empty if there is nothing to do.
-        severity: see :data:`Severity`.
+        severity: ``error``, or ``warning`` for what may surprise.
         event: the name of its event in the log and in ``facts/notices.tsv``; empty if it has no row there.
         task: the number of the task, or the name of the job, that it happened to; empty for none.
         traceback: the lines of the user's own files in the traceback of the error, as Python prints them.

@@ -39,12 +39,12 @@ class Incident(NamedTuple):
     """An incident of a region's present state.
 
     Attributes:
-        kind: its kind.
+        kind: Deadlock, Long wait, Indoubt, Full, No trigger, Not done or Refused.
         what: what happens.
         todo: what ends it.
         page: the parts of the address of the page with its details, below that of the region or system.
         key: what identifies it as long as it lasts; ``what`` may change.
-        since_ns: when it began, in nanoseconds on the region's clock; 0 if that is not known.
+        since_ns: when it began, in nanoseconds since 1970 on the region's clock; 0 if that is not known.
     """
 
     kind: str

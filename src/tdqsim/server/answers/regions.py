@@ -51,37 +51,6 @@ class QueueDepth(TypedDict):
     ]
 
 
-class PredictedOutcome(TypedDict):
-    """The predicted result of a command."""
-
-    command: str
-    outcome: Annotated[str, Field(description="NORMAL, a condition, WAIT or UNKNOWN")]
-    nosuspend: Annotated[
-        str, Field(description="for READQ TD, the outcome with NOSUSPEND; for others, the same as outcome")
-    ]
-    reason: str
-    resp2: int
-    unconfirmed_rules: Annotated[
-        dict[str, str],
-        Field(
-            description="the rules that a condition rests on, by id, with their confidence; empty if a page or program "
-            "of the vendor shows one of them"
-        ),
-    ]
-
-
-class QueueExplanation(TypedDict):
-    """Why a queue is in its state."""
-
-    explanation: Annotated[str, Field(description="the whole explanation in sentences")]
-    queue: str
-    target: Annotated[str, Field(description="the target of an alias; empty for none")]
-    statements: list[str]
-    commands: Annotated[dict[str, PredictedOutcome], Field(description="by command, such as READQ TD")]
-    starts: Annotated[bool, Field(description="whether the next committed WRITEQ starts the trigger's transaction")]
-    history: list[str]
-
-
 class PeekPage(TypedDict):
     """Records from a position on, in the requested encoding."""
 

@@ -21,7 +21,7 @@ from tdqsim.server.alerts import Alerts
 from tdqsim.server.answers.process import ServerHealth, ServerReadiness
 from tdqsim.server.cmci.serving import add_cmci
 from tdqsim.server.host import Host
-from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, refused, work
+from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, work
 from tdqsim.server.http.access import PREFIX, Gate
 from tdqsim.server.http.common import BOUNDS
 from tdqsim.server.http.document import describe, page_of
@@ -32,7 +32,7 @@ from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.signon import add_sign_on
 from tdqsim.server.servefile import Cmci
 
-MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, notices, events)
+MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, notices, events)
 """The modules with ``routes``, which ``facts/operations.tsv`` lists."""
 
 _ABOUT: Final = (

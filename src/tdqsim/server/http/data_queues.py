@@ -5,7 +5,7 @@ If the client of a waiting receive disconnects, the receive is cancelled and rem
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import Body, Query, Request
 from pydantic import Field, RootModel
@@ -22,8 +22,8 @@ from tdqsim.server.answers.ibmi import (
 )
 from tdqsim.server.answers.tables import DataQueueDescription, DdmDataQueueDescription
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attended
-from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job, plain
-from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes
+from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job
+from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, plain, shown_bytes
 
 routes = Routes()
 
@@ -87,7 +87,8 @@ async def describe(
         return job.qmhqrdqd(queue.upper(), library.upper())
 
     row = await host.ask(lambda: in_a_job(system, user, act))
-    return cast("DataQueueDescription | DdmDataQueueDescription", plain(row._asdict()))
+    answer: DataQueueDescription | DdmDataQueueDescription = plain(row)
+    return answer
 
 
 @routes.operation("changeDataQueue")
@@ -101,7 +102,8 @@ async def change(
         return job.qmhqrdqd(queue.upper(), library.upper())
 
     row = await host.ask(lambda: in_a_job(system, user, act))
-    return cast("DataQueueDescription", plain(row._asdict()))
+    answer: DataQueueDescription = plain(row)
+    return answer
 
 
 @routes.operation("deleteDataQueue")

@@ -7,7 +7,7 @@ profile. The routes of a data queue are in :mod:`~tdqsim.server.http.data_queues
 from __future__ import annotations
 
 from asyncio import to_thread
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
@@ -22,11 +22,10 @@ from tdqsim.server.answers.ibmi import (
     IbmiSystemState,
     SystemSummary,
 )
-from tdqsim.server.answers.tables import DataQueueInfo
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
-from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain
-from tdqsim.server.http.values import Line, RequestBody
+from tdqsim.server.http.in_jobs import JobUser, in_a_job
+from tdqsim.server.http.values import Line, RequestBody, plain
 from tdqsim.server.notices import why_ended
 
 routes = Routes()
@@ -82,7 +81,7 @@ async def queues(
     rows = await host.ask(lambda: in_a_job(system, user, act))
     last = rows[limit - 1] if len(rows) > limit else None
     more = None if last is None else f"{last.data_queue_library}/{last.data_queue_name}"
-    return {"queues": [cast("DataQueueInfo", plain(row._asdict())) for row in rows[:limit]], "next": more}
+    return {"queues": [plain(row) for row in rows[:limit]], "next": more}
 
 
 def _about(system: System) -> SystemSummary:

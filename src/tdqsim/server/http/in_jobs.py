@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from enum import Enum
 from http import HTTPStatus
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
 
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job, ParameterError, System
-from tdqsim.server.answers.work import OptionValue
 from tdqsim.server.http.access import Caller
 from tdqsim.server.users import User
 
@@ -58,16 +56,3 @@ def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
             return action(job)
     except ParameterError as error:
         raise UsageError(str(error)) from error
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, OptionValue]:
-    """The fields of a row as JSON values: bytes in hexadecimal, constants by their names."""
-    return {name: _shown(value) for name, value in values.items()}
-
-
-def _shown(value: object) -> OptionValue:
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value).hex().upper()
-    if isinstance(value, Enum):
-        return value.name
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,13 +1,12 @@
-"""Routes for the notices of a region or an IBM i system: what was asked for and does not happen."""
+"""Routes of what was asked for and does not happen: the notices of a region or system, and its refused commands."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import cast
-
-from tdqsim.server.answers.work import NoticeState
+from tdqsim.server.answers.tables import NoticeState, RefusedState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, PathSystem, Routes, Served
+from tdqsim.server.http.values import plain
+from tdqsim.server.refusals import Refusals
 from tdqsim.state import Notices
 
 routes = Routes()
@@ -16,18 +15,31 @@ routes = Routes()
 @routes.operation("listNotices")
 async def notices(host: Served, region: PathRegion) -> list[NoticeState]:
     """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
-    return await host.ask(lambda: _states(region.notices))
+    return await host.ask(lambda: _notices(region.notices))
 
 
 @routes.operation("listSystemNotices")
 async def system_notices(host: Served, system: PathSystem, _user: Caller) -> list[NoticeState]:
     """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
-    return await host.ask(lambda: _states(system.notices))
+    return await host.ask(lambda: _notices(system.notices))
 
 
-def _states(stream: Notices) -> list[NoticeState]:
+@routes.operation("listRefusedCommands")
+async def refused(host: Served, region: PathRegion) -> list[RefusedState]:
+    """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
+    return await host.ask(lambda: _refused(host.refused[region.applid], region.clock.time_ns()))
+
+
+@routes.operation("listRefusedApis")
+async def refused_apis(host: Served, system: PathSystem, _user: Caller) -> list[RefusedState]:
+    """The APIs and commands that were refused because something is wrong, in groups; the newest last."""
+    return await host.ask(lambda: _refused(host.refused_jobs[system.name], system.clock.time_ns()))
+
+
+def _notices(stream: Notices) -> list[NoticeState]:
     lasting = set(map(id, stream.lasting))
-    return [
-        cast("NoticeState", {**asdict(each), "times": stream.times(each), "lasts": id(each) in lasting})
-        for each in stream
-    ]
+    return [plain(each, times=stream.times(each), lasts=id(each) in lasting) for each in stream]
+
+
+def _refused(refusals: Refusals, now_ns: int) -> list[RefusedState]:
+    return [plain(each, what=each.what, todo=each.todo, present=each.lasts(now_ns)) for each in refusals]

@@ -23,7 +23,7 @@ from tdqsim.server.answers.regions import RestoreResult, Snapshot
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
-from tdqsim.server.http.values import Record, RequestBody
+from tdqsim.server.http.values import Record, RequestBody, plain
 from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
 from tdqsim.state import PlannedInstall
 
@@ -60,10 +60,7 @@ async def install(host: Served, region: PathRegion, given: DefinitionText, user:
         "names": [entry.resource.resource_name for entry in definitions.entries],
         "yaml": dump_definitions(definitions),
         "reports": reports,
-        "changes": [
-            {"kind": each.kind, "name": each.name, "change": each.change, "details": list(each.details)}
-            for each in changes
-        ],
+        "changes": plain(changes),
     }
 
 

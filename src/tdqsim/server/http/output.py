@@ -17,7 +17,8 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from tdqsim.cics import Region
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.hosting import RegionInternals
-from tdqsim.server.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
+from tdqsim.server.answers.operating import SysoutDatasetInfo
+from tdqsim.server.answers.tables import RegionStatistics, SubmittedJobInfo
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
@@ -15,11 +14,11 @@ from tdqsim.cics import Condition, Region
 from tdqsim.errors import UsageError
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.hosting import did_you_mean
-from tdqsim.server.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary
-from tdqsim.server.answers.tables import TdqueueOptions, TdqueueState
+from tdqsim.server.answers.regions import QueueDepth, QueuePage, RegionSummary
+from tdqsim.server.answers.tables import QueueExplanation, TdqueueOptions, TdqueueState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
-from tdqsim.server.http.values import RequestBody, Whole, values_out
+from tdqsim.server.http.values import RequestBody, Whole, plain, values_out
 from tdqsim.server.notices import why_ended
 from tdqsim.server.users import User
 
@@ -191,4 +190,5 @@ async def explain(
     """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
     pause = partial(region.dispatcher.yield_now, always=True)
     explanation = await host.ask(lambda: state.explain(region, queue, size=size, userid=user.id, pause=pause))
-    return cast("QueueExplanation", {"explanation": str(explanation), **asdict(explanation)})
+    answer: QueueExplanation = plain(explanation, explanation=str(explanation))
+    return answer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from enum import IntEnum
+from dataclasses import fields, is_dataclass
+from enum import Enum, IntEnum
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
@@ -201,6 +202,26 @@ def decoded(record: bytes, layout: Layout, region: Region) -> DecodedRecord:
     if bad:
         record_values["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
     return record_values
+
+
+def plain(value: Any, **others: object) -> Any:
+    """A record of the core in JSON, with other fields: bytes in hexadecimal, constants by their names.
+
+    An answer keeps only the fields that its type names.
+    """
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)} | others
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict()) | others
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(plain, value))
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex().upper()
+    if isinstance(value, Enum):
+        return value.name
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
 def _jsonable(value: Any) -> Any:

@@ -13,17 +13,14 @@ from tdqsim.cics import Region, Task, cemt
 from tdqsim.errors import UsageError
 from tdqsim.hosting import session as ceci_session
 from tdqsim.languages import Resolved, resolve
+from tdqsim.server.answers.tables import DumpState, IncidentState, TaskEntry, UnitOfWorkState
 from tdqsim.server.answers.work import (
     CeciAnswer,
     CemtAnswer,
     CommandResult,
     CommitResult,
-    DumpState,
-    IncidentState,
     OpenUnitOfWork,
-    TaskEntry,
     TaskExplanation,
-    UnitOfWorkState,
     WaitResult,
 )
 from tdqsim.server.audit import command_text, one_line
@@ -39,11 +36,10 @@ from tdqsim.server.http.common import (
     executed,
     in_a_task,
 )
-from tdqsim.server.http.values import AwaitedState, Line, Statement
+from tdqsim.server.http.values import AwaitedState, Line, Statement, plain
 from tdqsim.server.incidents import incidents_of
 from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 from tdqsim.server.users import User
-from tdqsim.state import TaskState, Wait
 
 routes = Routes()
 
@@ -169,7 +165,15 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
 
     def look() -> list[TaskEntry]:
         waits = {each.task: each for each in state.waits(region)}
-        return [_task(task, waits.get(task.number)) for task in state.tasks(region)]
+        return [
+            plain(
+                task,
+                task=task.number,
+                waits_for=its.what if (its := waits.get(task.number)) else "",
+                held_by=its.holder if its else "",
+            )
+            for task in state.tasks(region)
+        ]
 
     return await host.ask(look)
 
@@ -196,16 +200,7 @@ async def incidents(host: Served, region: PathRegion) -> list[IncidentState]:
     """
     refusals = host.refused[region.applid]
     found = await asyncio.wrap_future(host.engine.outside(lambda: incidents_of(region, refusals)))
-    return [
-        {
-            "kind": one.kind,
-            "what": one.what,
-            "todo": one.todo,
-            "since_ns": one.since_ns,
-            "page": one.path(region.applid),
-        }
-        for one in found
-    ]
+    return [plain(one, page=one.path(region.applid)) for one in found]
 
 
 @routes.operation("purgeTask", status_code=204)
@@ -217,34 +212,10 @@ async def purge(
     await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
 
 
-def _task(task: TaskState, wait: Wait | None) -> TaskEntry:
-    return {
-        "task": task.number,
-        "transid": task.transid,
-        "userid": task.userid,
-        "suspended": None if task.suspended is None else list(task.suspended),
-        "waits_for": "" if wait is None else wait.what,
-        "held_by": "" if wait is None else wait.holder,
-        "since_ns": task.since_ns,
-    }
-
-
 @routes.operation("listUnitsOfWork")
 async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
     """The units of work of a region."""
-
-    def look() -> list[UnitOfWorkState]:
-        return [
-            {
-                "uow": unit.uow,
-                "state": unit.state,
-                "waitstate": unit.waitstate,
-                "task": unit.taskid,
-            }
-            for unit in state.units(region)
-        ]
-
-    return await host.ask(look)
+    return await host.ask(lambda: [plain(unit, task=unit.taskid) for unit in state.units(region)])
 
 
 @routes.operation("endUnitOfWork", status_code=204)
