@@ -208,11 +208,23 @@ def pytest_names() -> set[str]:
     return lines
 
 
+def formats() -> set[str]:
+    """The versions of what is written for a later version of tdqsim, or for another region."""
+    from tdqsim.core.messages import VERSION
+    from tdqsim.core.store._layout import FORMAT
+    from tdqsim.facts import table
+    from tdqsim.probe.answers import FORMAT as ANSWERS
+
+    own = {"store": FORMAT, "messages between regions": VERSION, "answers of a probe": ANSWERS}
+    lines = {f"{name} {version}" for name, version in own.items()}
+    return lines | {f"{row['name']} {row['version']}" for row in table("formats")}
+
+
 BEYOND = {"routes": "fastapi"}
 """The lists that need an extra, and a package of it."""
 WAYS: dict[str, Callable[[], set[str]]] = {
     "python": python_names, "files": keys_of_files, "commands": commands, "routes": routes,
-    "spark": options_of_sources, "pytest": pytest_names,
+    "spark": options_of_sources, "pytest": pytest_names, "formats": formats,
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from tdqsim.facts import Cvda, Resp
     from tdqsim.ibmi import EscapeMessage, System
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "Abend",

@@ -541,11 +541,18 @@ def test_pieces_of_a_history_have_each_event_once(history: Path, piece: int) -> 
         for row in batch.to_pylist()
     ]
     lines = history.read_bytes().splitlines(keepends=True)
-    assert found == [sum(len(line) for line in lines[:number]) for number in range(len(lines))]
+    assert lines[0] == b'{"format": 1}\n'
+    assert found == [sum(len(line) for line in lines[:number]) for number in range(1, len(lines))]
+
+
+def test_a_history_of_another_format_is_refused_with_both_versions(history: Path) -> None:
+    history.write_text(history.read_text().replace('{"format": 1}', '{"format": 2}'))
+    with pytest.raises(DatasetError, match=r'offset 0: the history begins with {"format": 2}; .* reads {"format": 1}'):
+        everything("tdqueue", history, read="history")
 
 
 def test_bad_lines_of_a_history(history: Path, tmp_path: Path) -> None:
-    text = history.read_text()
+    text = history.read_text()  # with its head, as in files that were put together
     bad = '{"a": 1}\n["X",1]\n["X",1,"Q","zz",0]\n[1,2,3,4,5]\nnot json\n["X",1,"Q","00",1.5]\n'
     history.write_text(f"{bad}{text}")
     rows = everything("tdqueue", history, read="history")

@@ -218,6 +218,19 @@ def test_a_file_holds_what_the_ring_holds(tmp_path: Path) -> None:
         check_history(events, final={name: region.peek(name) for name in NAMES}).check()
 
 
+def test_histories_that_were_put_together_are_read_and_those_of_another_format_are_not(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    with History(path=file):
+        pass
+    assert file.read_text("ascii") == '{"format": 1}\n'
+    event = '["READQ TD",1,"Q","",0]\n'
+    file.write_text(f'{{"format": 1}}\n{event}{{"format": 1}}\n{event}', "ascii")
+    assert load_history(file) == [Event("READQ TD", 1, "Q", b"", 0)] * 2
+    file.write_text(f'{event}{{"format": 2}}\n', "ascii")
+    with pytest.raises(TdqError, match=r'history\.jsonl:2: .*{"format": 2}; this tdqsim reads format 1'):
+        load_history(file)
+
+
 @pytest.mark.parametrize("line", ["{", "[]", "7", '["READQ TD",1,"Q","zz",0]', '["READQ TD","x","Q","",0]'])
 def test_a_line_that_is_no_event_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "history.jsonl").write_text(f'["READQ TD",1,"Q","",0]\n{line}\n', "ascii")

@@ -103,6 +103,12 @@ def test_one_file_may_hold_a_region_and_a_system(transcript: Transcript, tmp_pat
         compare_transcript(file)
 
 
+def test_a_transcript_of_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"format": 2}\n', "utf-8")
+    with pytest.raises(TdqError, match=r't\.jsonl:1: .*{"format": 2}; this tdqsim reads format 1'):
+        load_transcript(tmp_path / "t.jsonl")
+
+
 @pytest.mark.parametrize(
     "change",
     [{"operation": "system"}, {"target": "as400"}, {"answer": 7}, {"arguments": [{"hex": "zz"}]}, {"options": 1}, "["],

@@ -1,7 +1,7 @@
 """Histories and journals as tables: the events of queues, as opposed to their contents.
 
-A history is a file that the test kit writes: JSON lines, one array for each event. A large history is read in pieces by
-several tasks. Journals are read from the store of an IBM i system.
+A history is a file that the test kit writes: JSON lines, the version of the format and then one array for each event. A
+large history is read in pieces by several tasks. Journals are read from the store of an IBM i system.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
+from tdqsim.facts import table
 from tdqsim.ibmi import JournalEntry
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
@@ -43,6 +44,10 @@ JOURNAL: Final = schema(
 )
 """A journal entry; ``data`` is what was sent (key and sender in front), ``specific`` the entry-specific data."""
 
+_HEAD: Final = json.dumps(
+    {"format": int(next(row["version"] for row in table("formats") if row["name"] == "history"))}
+).encode()
+"""The first line of a file."""
 _PIECE: Final = 32 * 2**20
 _LONGEST_LINE: Final = BOUNDS["history_line_bytes"]
 _BATCH: Final = 8192
@@ -121,6 +126,12 @@ def _batches(
 
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
     for offset, line in _lines(piece):
+        if line.startswith(b'{"format":'):  # a file, or one that was put together of several
+            if line.strip() != _HEAD:
+                shown = line.strip()[:80].decode("ascii", "replace")
+                place = f"{piece.file}: offset {offset}"
+                raise DatasetError(f"{place}: the history begins with {shown}; this tdqsim reads {_HEAD.decode()}")
+            continue
         try:
             yield {"file": piece.file, "offset": offset, **_event(json.loads(line), _DEFAULTS[kind])}
         except (ValueError, TypeError, RecursionError) as error:

@@ -1,7 +1,8 @@
 """The events of a history: of a region, and of jobs that use the data queues of an IBM i system.
 
-In a file each event is a JSON array of its attributes in order, without the empty ones at its end; bytes are
-hexadecimal. The second value shows the kind of event: a task is a number, a job is a name.
+A file begins with the version of its format (``{"format": 1}``); a later version of tdqsim reads it. Then each event
+is a JSON array of its attributes in order, without the empty ones at its end; bytes are hexadecimal. The second value
+shows the kind of event: a task is a number, a job is a name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import UsageError
+from tdqsim.facts import table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
@@ -32,6 +34,30 @@ Events = list[Any]
 
 encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 """A value as it is written in a line."""
+
+
+def format_head(kind: str) -> str:
+    """The first line of a file: the version of its format, as ``facts/formats.tsv`` has it."""
+    return f"{json.dumps({'format': _version(kind)})}\n"
+
+
+def check_head(kind: str, place: str, line: str) -> bool:
+    """Whether a line is the head of a file of this format; files may be put together.
+
+    Raises:
+        UsageError: it is the head of another format; the message has both versions.
+    """
+    if not line.startswith('{"format":'):
+        return False
+    if line != format_head(kind):
+        raise UsageError(
+            f"{place}: the {kind} begins with {line.strip()[:80]}; this tdqsim reads format {_version(kind)}"
+        )
+    return True
+
+
+def _version(kind: str) -> int:
+    return next(int(row["version"]) for row in table("formats") if row["name"] == kind)
 
 
 class Event(NamedTuple):
@@ -141,10 +167,14 @@ def load_history(path: Path | str) -> Events:
     """The events of a file, each an :class:`Event` or a :class:`JobEvent`.
 
     Raises:
-        UsageError: a line is not an event; the message has its number.
+        UsageError: a line is not an event, or the file has another format; the message has the line's number.
     """
     with Path(path).open(encoding="ascii", errors="replace") as lines:
-        return [_parsed(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
+        return [
+            _parsed(f"{path}:{number}", line)
+            for number, line in enumerate(lines, 1)
+            if not check_head("history", f"{path}:{number}", line)
+        ]
 
 
 def _parsed(place: str, line: str) -> AnyEvent:

@@ -49,7 +49,7 @@ from tdqsim.errors import UsageError
 from tdqsim.faults.hooks import recorded
 from tdqsim.report.flows import resource_of
 from tdqsim.testing import _lazy_modules
-from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode
+from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, format_head
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ class History:
             raise ValueError(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
         self._ring: deque[RawEvent] = deque(maxlen=limit)
         self._batch: list[RawEvent] = []
-        self._file: IO[str] | None = stays_here(path).open("w", encoding="ascii") if path is not None else None
+        self._file: IO[str] | None = None
+        if path is not None:
+            self._file = stays_here(path).open("w", encoding="ascii")
+            self._file.write(format_head("history"))
         self._region: Region | None = None
         self._system: System | None = None
         self._again = False
@@ -229,7 +232,8 @@ class History:
 
     def save(self, path: Path | str) -> None:
         """Write the events in memory to a file."""
-        stays_here(path).write_text("".join(f"{event.as_json()}\n" for event in self.events), "ascii")
+        lines = (f"{event.as_json()}\n" for event in self.events)
+        stays_here(path).write_text("".join((format_head("history"), *lines)), "ascii")
 
     # -- as a region's recorder -----------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System
+from tdqsim.testing.events import check_head, format_head
 from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, SimulatedJobTarget
 
 if TYPE_CHECKING:
@@ -235,10 +236,12 @@ def load_transcript(path: Path | str) -> list[Call]:
     """Read the calls of a transcript.
 
     Raises:
-        UsageError: a line is not a call; the message has its number.
+        UsageError: a line is not a call, or the file has another format; the message has the line's number.
     """
     calls = []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+        if check_head("transcript", f"{path}:{number}", f"{line}\n"):
+            continue
         try:
             calls.append(_parsed(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -354,4 +357,6 @@ def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, fil
     finally:
         if file:
             with stays_here(file).open("a", encoding="utf-8") as lines:
+                if not lines.tell():
+                    lines.write(format_head("transcript"))
                 lines.writelines(f"{call.as_json()}\n" for call in transcript.calls)
