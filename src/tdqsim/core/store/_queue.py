@@ -341,25 +341,30 @@ class DurableQueue:
         if reverse and at_or_behind and not cursor.prev():
             return batch
         for key, value in cursor.iterprev() if reverse else cursor if at_or_behind else ():
-            if not start <= key < stop or len(batch) == most:
+            if not start <= key < stop:
                 break
             if but is None or not but(key):
                 items, long = self._items(txn, key, value)
                 batch.append((key, items[0], long))
+                if len(batch) == most:  # before the cursor reads another
+                    break
         return batch
+
+
+_Span: TypeAlias = tuple[bytes, bytes]
+_RANGES: Final[dict[SearchOrder | None, Callable[[bytes, bytes, bytes, bytes], list[_Span]]]] = {
+    None: lambda low, _here, _beyond, high: [(low, high)],
+    SearchOrder.EQ: lambda _low, here, beyond, _high: [(here, beyond)],
+    SearchOrder.NE: lambda low, here, beyond, high: [(low, here), (beyond, high)],
+    SearchOrder.LT: lambda low, here, _beyond, _high: [(low, here)],
+    SearchOrder.LE: lambda low, _here, beyond, _high: [(low, beyond)],
+    SearchOrder.GT: lambda _low, _here, beyond, high: [(beyond, high)],
+    SearchOrder.GE: lambda _low, here, _beyond, high: [(here, high)],
+}
 
 
 def key_ranges(prefix: bytes, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:
     """The spans of LMDB keys whose user keys match a search, ascending."""
-    low, high = prefix, (int.from_bytes(prefix, "big") + 1).to_bytes(8, "big")
-    here, beyond = prefix + key, prefix + key + _END
-    if search is None:
-        return [(low, high)]
-    return {
-        SearchOrder.EQ: [(here, beyond)],
-        SearchOrder.NE: [(low, here), (beyond, high)],
-        SearchOrder.LT: [(low, here)],
-        SearchOrder.LE: [(low, beyond)],
-        SearchOrder.GT: [(beyond, high)],
-        SearchOrder.GE: [(here, high)],
-    }[search]
+    here = prefix + key
+    high = (int.from_bytes(prefix, "big") + 1).to_bytes(8, "big")
+    return _RANGES[search](prefix, here, here + _END, high)
