@@ -105,7 +105,7 @@ def issued(
         try:
             if given is not None and region.hook is not None:
                 region.hook.before(task, name, given)
-            value = work(task, *args, **kwargs) if args or kwargs else work(task)  # type: ignore[call-arg]
+            value = work(task, *args, **kwargs)
             task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
             if given is not None:

@@ -58,8 +58,13 @@ class Constant:
         return self.value
 
 
-_Plan = tuple[dict[str, Value], tuple[tuple[str, Reader[Thing]], ...]]
-"""A plan: all its options in order with the constant values filled in, and the readers of the other options."""
+_Plan = tuple[
+    dict[str, Value], list[tuple[str, Reader[Thing]]], list[tuple[str, Reader[Thing], Callable[[Value], Value]]]
+]
+"""A plan: all its options in order with the constant values filled in, and the readers of the other options.
+
+Those of text come last, each with what fits its value to the receiver's length: blanks are added, or the end is cut.
+"""
 
 
 def _one_type(_thing: object) -> str:
@@ -121,26 +126,26 @@ def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
     return {**more, **{option.name: Opt(_KINDS[option.receiver], option.length) for option in options}}
 
 
-def _padded(reader: Reader[Thing], length: int) -> Reader[Thing]:
-    return lambda thing, region: str(reader(thing, region))[:length].ljust(length)
-
-
 def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tuple[str, ...]) -> _Plan[Thing]:
     known = INQUIRE_OPTIONS[resource.name]
     names = [option.upper() for option in options] or list(known)
     check_options(f"INQUIRE {resource.name}", names, known)
     template: dict[str, Value] = {}
-    read: dict[str, Reader[Thing]] = {}
+    others: dict[str, Reader[Thing]] = {}
+    texts: dict[str, tuple[str, Reader[Thing], Callable[[Value], Value]]] = {}
     every = resource.readers(type_name)
     for name in names:
         reader, length = every[name], known[name].length
-        is_text = known[name].receiver == "CHAR"
+        fit = f"%-{length}.{length}s".__mod__ if known[name].receiver == "CHAR" else None
         if isinstance(reader, Constant):
-            template[name] = str(reader.value)[:length].ljust(length) if is_text else reader.value
+            template[name] = reader.value if fit is None else fit(reader.value)
+            continue
+        template[name] = ""  # keeps the position of the option; the value read replaces it
+        if fit is None:
+            others[name] = reader
         else:
-            template[name] = ""  # keeps the position of the option; the value read replaces it
-            read[name] = _padded(reader, length) if is_text else reader
-    plan = template, tuple(read.items())
+            texts[name] = name, reader, fit
+    plan = template, list(others.items()), list(texts.values())
     if len(resource.plans) < _PLANS_KEPT:  # a program uses few sets of options; plans for more are not cached
         resource.plans[type_name, options] = plan
     return plan
@@ -155,10 +160,12 @@ def values_of(
         TdqError: there is no such option.
     """
     type_name = resource.type_of(thing)
-    template, readers = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
+    template, others, texts = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
     values = template.copy()
-    for name, read in readers:
+    for name, read in others:
         values[name] = read(thing, region)
+    for name, read, fit in texts:
+        values[name] = fit(read(thing, region))
     return values
 
 
