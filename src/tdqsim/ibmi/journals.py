@@ -48,7 +48,7 @@ class Journal(SystemObject):
     def attach(self, durable: Durable) -> None:
         """Connect the journal to its stored entries."""
         name = b"J%d" % self.number
-        self.entries = durable.queue(name) or durable.create_queue(name)
+        self.entries = durable.have_queue(name)
 
     @property
     def last(self) -> int:

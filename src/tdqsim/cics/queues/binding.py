@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
+from types import MethodType
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -40,7 +42,7 @@ from tdqsim.cics.model.queue import (
 from tdqsim.cics.model.region import RegionLink
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues import logical, physical, volatile
-from tdqsim.cics.queues.state_table import check_state, outcomes, owns_an_end, refusal, target_of
+from tdqsim.cics.queues.state_table import PROCEEDS, check_state, outcomes, owns_an_end, refusal, target_of
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
 
@@ -58,12 +60,12 @@ class _Works(NamedTuple):
 def bind(queue: TdQueue) -> None:
     """Bind the request functions of a queue for its present state."""
     works = _works(queue)
-    if queue.type == "INDIRECT":  # it has no state of its own
-        queue.read, queue.write, queue.delete = (work.__get__(queue) for work in works)
-        return
     responses = outcomes(queue)
+    if responses is PROCEEDS:
+        queue.read, queue.write, queue.delete = map(MethodType, works, repeat(queue))
+        return
     queue.read, queue.write, queue.delete = [
-        does.__get__(queue)
+        MethodType(does, queue)
         if responses[command] is Resp.NORMAL
         else partial(_only_for_users if responses[command] is None else _refuse, queue, command, does)
         for command, does in zip((READQ, WRITEQ, DELETEQ), works, strict=True)

@@ -91,7 +91,7 @@ class Moves:
     def to_memory(self, durable: DurableQueue) -> VolatileQueue:
         """Move the records of a recoverable queue to memory."""
         volatile = self.region.store.volatile
-        target = volatile.queue(durable.name) or volatile.create_queue(durable.name)
+        target = volatile.have_queue(durable.name)
         self.come.append(target)
         for entry in durable.entries():
             target.put(entry.data)  # not part of the commit; forget() undoes it
@@ -101,7 +101,7 @@ class Moves:
     def to_store(self, volatile: VolatileQueue) -> DurableQueue:
         """Move the records of a non-recoverable queue to the durable store."""
         durable = self.region.store.durable
-        target = durable.queue(volatile.name) or durable.create_queue(volatile.name)
+        target = durable.have_queue(volatile.name)
         work = target.work()
         for entry in volatile.entries():
             work.put(entry.data)
@@ -166,17 +166,18 @@ def make_queue(
 def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> VolatileQueue | DurableQueue:
     """The records of the queue, taken over from the queue that it replaces, even if RECOVSTATUS changes."""
     looks, store, name = region.looks_at_store, region.store, definition.name.encode()
-    volatile, durable = store.volatile.queue(name), store.durable.queue(name)
+    durable = store.durable.queue(name)
     if definition.recovstatus == "NO":
         if looks:  # a region that only reads the store creates and moves nothing
-            return volatile or region.nothing_stored(name, durable=False)
+            return store.volatile.queue(name) or region.nothing_stored(name, durable=False)
         if durable is not None and durable.count:
             return moves.to_memory(durable)
         if durable is not None:  # it is empty: there is nothing to move
             moves.drop(durable)
-        return volatile or store.volatile.create_queue(name)
+        return store.volatile.have_queue(name)
     if looks:
         return durable or region.nothing_stored(name, durable=True)
+    volatile = store.volatile.queue(name)
     if volatile is not None and volatile.count:
         return moves.to_store(volatile)
     if volatile is not None:

@@ -33,19 +33,21 @@ from typing import Final
 from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XDCT, Access
-from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IndirectTdQueue, TdQueue
+from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, IndirectTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 
+PROCEEDS: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ), Resp.NORMAL)
 REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
     # (type, output, open): the outcome of each request; NORMAL proceeds
-    ("INTRA", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
+    ("INTRA", False, False): PROCEEDS,
     ("EXTRA", False, True): {READQ: Resp.NORMAL, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
     ("EXTRA", False, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
     ("EXTRA", True, True): {READQ: Resp.INVREQ, WRITEQ: Resp.NORMAL, DELETEQ: Resp.INVREQ},
     ("EXTRA", True, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
-    ("REMOTE", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
+    ("INDIRECT", False, False): PROCEEDS,  # it has no state of its own
+    ("REMOTE", False, False): PROCEEDS,
 }
 _DISABLED: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ), Resp.DISABLED)
 _OWNERS_ONLY: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ))
@@ -113,9 +115,7 @@ def outcomes(queue: TdQueue) -> Mapping[str, Resp | None]:
     status = queue.enablestatus
     if status is not Cvda.ENABLED:
         return _OWNERS_ONLY if status is Cvda.DISABLING and queue.type == "INTRA" else _DISABLED
-    if isinstance(queue, ExtraTdQueue):
-        return REQUESTS["EXTRA", queue.output, queue.is_open]
-    return REQUESTS[queue.type, False, False]
+    return REQUESTS[queue.type, queue.output, queue.is_open]
 
 
 def decide(queue: TdQueue, command: str) -> Resp | None:

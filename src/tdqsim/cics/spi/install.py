@@ -304,10 +304,10 @@ def why_not_installed(region: RegionData, definition: defs.Tdqueue, user: str) -
         reason = why_no_replace(present, definition.type_in(region.sysid))
         if reason:
             return InstallRefused(definition.name, reason)
-    userid = getattr(definition, "userid", "")
+    userid = definition.__dict__.get("userid", "")  # pydantic searches long for an attribute that a type has not
     if not _may_name(region, user, userid):
         return InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
-    jobuserid = getattr(definition, "jobuserid", "")
+    jobuserid = definition.__dict__.get("jobuserid", "")
     if not _may_name(region, user, jobuserid):
         return InstallRefused(definition.name, f"JOBUSERID {jobuserid} is not valid or may not be used")
     return None

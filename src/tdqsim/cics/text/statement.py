@@ -148,7 +148,7 @@ class TranslatedStatement:
         return keywords
 
     def receive(self, result: object, variables: Variables) -> Received | None:
-        """Store the result in plain receivers; None if it is something else than a record or the result of an inquiry."""
+        """Store the result in plain receivers; None if it is neither a record nor the result of an inquiry."""
         if not self.outputs:
             return {}
         if result.__class__ is bytes:

@@ -145,6 +145,9 @@ class ResourceCatalogue:
         region.terminal_control.refresh()
 
     def _load(self, record: Record, resource: defs.Resource) -> None:
+        if "signature" in record:
+            self._load_queue(cast("defs.Tdqueue", resource), _signature(tuple(record["signature"])), record.get("set"))
+            return
         region, kind, name = self._region, record["kind"], resource.resource_name
         if kind == "TRANSACTION":
             region.transactions[name] = TransactionEntry(cast("defs.Transaction", resource), region.programs)
@@ -160,8 +163,6 @@ class ResourceCatalogue:
             region.programs.install(resource)
         elif kind == "FILE":
             region.files.install(resource)
-        else:
-            self._load_queue(cast("defs.Tdqueue", resource), _signature(tuple(record["signature"])), record.get("set"))
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: Record | None) -> None:
         region = self._region

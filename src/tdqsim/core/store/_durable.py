@@ -311,6 +311,10 @@ class Durable:
             self._queues[queue.name] = queue
         return queue
 
+    def have_queue(self, name: bytes) -> DurableQueue:
+        """The queue with this name; an empty FIFO queue is made if there is none."""
+        return self.queue(name) or self.create_queue(name)
+
     def _load(self, name: bytes, record: bytes) -> DurableQueue:
         try:
             order, key_length, now = layout.read_queue_record(name, record)

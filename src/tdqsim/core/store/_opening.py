@@ -13,15 +13,13 @@ import lmdb
 
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
-from tdqsim.core.store._layout import ENTRIES, FORMAT, HEAD_KEY, META, QUEUE, Head, read_head, unseal
-from tdqsim.core.store._lmdb import StoreTransaction
+from tdqsim.core.store._layout import FORMAT, HEAD_KEY, META, QUEUE, Head, read_head, unseal
 from tdqsim.core.store._lockfile import this_boot
 from tdqsim.core.store._meta import Meta, repair, usable
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 KINDS: Final = ("volatile", "durable")
-_ENTRIES: Final = ENTRIES.to_bytes(8, "big")
 _SEALED: Final = (META, QUEUE)
 _MAP: Final = 64 * 2**30
 """The size of a map. It takes only address space, no memory or disk, so it is large enough from the start."""
@@ -115,16 +113,25 @@ def _head(path: Path, meta: Meta) -> Head | None:
 def check_pages(path: Path, meta: Meta) -> None:
     """Read and check every page of a commit, because LMDB trusts its pages and a damaged one may kill the process.
 
+    The values of meta data and of queue records are checked too: a search passes by a key that damage has altered, so
+    a record under such a key would be missing without an error.
+
     Raises:
         StoreDamaged: a page is not what LMDB wrote.
     """
     file = PageFile(path, meta)
     try:
-        problems = file.check()
+        for key, value in file.records():
+            if key[:1] in _SEALED:
+                unseal(key, value, "a record")
+        file.free()
+        wrong = file.problems[0] if file.problems else ""
+    except StoreDamaged:
+        wrong = f"the record under the key {key!r} is damaged: its checksum does not match"
     finally:
         file.close()
-    if problems:
-        raise StoreDamaged(f"{path}: data.mdb is damaged: {problems[0]}; {STORE_HELP}")
+    if wrong:
+        raise StoreDamaged(f"{path}: data.mdb is damaged: {wrong}; {STORE_HELP}")
 
 
 def open_half(
@@ -171,31 +178,10 @@ def open_half(
             env.reader_check()
         half = Durable(env, path, limit, readonly=readonly, unlocked=not locked)
         half.check_head(kind, store_id)
-        if locked:  # without the lock file another process may write a page while it is read
-            try:
-                half.look(_check_records)
-            except StoreDamaged as error:
-                raise half.damaged(str(error)) from None
     except BaseException:
         (half or env).close()
         raise
     return half
-
-
-def _check_records(txn: StoreTransaction) -> None:
-    """Read every key below those of entries, and check the values of meta data and of queue records.
-
-    A search passes by a key that damage has altered, so a record under such a key would be missing without an error.
-    """
-    before = b""
-    for key, value in txn.cursor():
-        if key <= before:
-            raise StoreDamaged(f"the key {key!r} follows {before!r}, which is not the order of keys")
-        if before >= _ENTRIES:  # one key of an entry was compared too: an altered first byte may have made it one
-            break
-        if key[:1] in _SEALED:
-            unseal(key, value, f"the record under the key {key!r}")
-        before = key
 
 
 def check_file(path: Path) -> None:

@@ -92,17 +92,20 @@ class PageFile:
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
             raise PageError(f"page {page} has impossible bounds")
         nodes, ends = [], []
+        whole, head, unpack, branch = self._size, _NODE.size, _NODE.unpack_from, wanted == _BRANCH
         for offset in unpack_from(f"={(lower - _HEAD.size) // 2}H", data, _HEAD.size):
-            if not upper <= offset <= self._size - _NODE.size:
+            if not upper <= offset <= whole - head:
                 raise PageError(f"page {page} has a node outside of it")
-            low, high, flags, length = _NODE.unpack_from(data, offset)
-            start = offset + _NODE.size
-            size = 0 if wanted == _BRANCH else 8 if flags & _BIG_DATA else low | high << 16
-            if start + length + size > self._size:
+            low, high, flags, length = unpack(data, offset)
+            size, start = low | high << 16, offset + head
+            value = start + length
+            end = value if branch else value + (8 if flags & _BIG_DATA else size)
+            if end > whole:
                 raise PageError(f"page {page} has a node that extends beyond it")
-            key = data[start : start + length]
-            nodes.append((key[::-1] if self._numeric else key, flags, low | high << 16, start + length))
-            ends.append((offset, start + length + size + (length + size) % 2))
+            nodes.append((data[start:value], flags, size, value))
+            ends.append((offset, end + (end - start) % 2))
+        if self._numeric:
+            nodes = [(key[::-1], *rest) for key, *rest in nodes]
         if not _tiled(ends, upper, self._size):  # LMDB relies on the lengths when it moves nodes
             self.problems.append(f"page {page} has nodes of the wrong length")
         return nodes
@@ -199,13 +202,6 @@ class PageFile:
         except (PageError, StopIteration):
             return None
         return None
-
-    def check(self) -> list[str]:
-        """Read each page in use and return the problems; records are not decoded."""
-        for _ in self.records():
-            pass
-        self.free()
-        return list(dict.fromkeys(self.problems))
 
     # -- pages outside all trees --------------------------------------------------------------------------------------
 

@@ -75,6 +75,10 @@ class Volatile:
                     self._queues[stored.name] = queue
         return queue
 
+    def have_queue(self, name: bytes) -> VolatileQueue:
+        """The queue with this name; an empty FIFO queue is made if there is none."""
+        return self.queue(name) or self._made(name, Order.FIFO, 0)
+
     def know_queues(self) -> None:
         """See :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
         if self._disk is not None:
