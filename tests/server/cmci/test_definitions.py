@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.bench._instructions import Counting
+
 TDQ = "CICSDefinitionTDQueue/SIMREG1"
 NEWQ = '<request><create><parameter name="CSD"/><attributes {}/></create></request>'
 INSTALL = '<request><action name="CSDINSTALL"/></request>'
@@ -130,3 +132,25 @@ def test_groups_in_lists_as_zowe_changes_them(cmci, newq):
 )  # fmt: skip
 def test_requests_for_definitions_that_are_not_valid(cmci, newq, path, method, body, codes):
     assert cmci.ask(path, method, body).codes == codes
+
+
+def instructions_for_each_of(cmci, host, first, last):
+    """Instructions of the engine for one of so many more groups, each added to a list and removed from it."""
+    csd = host.regions["SIMREG1"].csd
+    for number in range(first, last):
+        host.engine.outside(
+            lambda number=number: csd.define("TDQUEUE", "HQ", group=f"H{number}", type="INTRA")
+        ).result()
+    counting = Counting()
+    host.engine.outside(counting.__enter__).result()
+    add = '<request><action name="CSDADD"><parameter name="TO_CSDLIST" value="LIST1"/></action></request>'
+    added = cmci.ask("CICSCSDGroup/SIMREG1?CRITERIA=(NAME%3DH*)", "PUT", add)
+    removed = cmci.ask("CICSCSDGroupInList/SIMREG1?CRITERIA=(CSDLIST%3DLIST1)", "DELETE")
+    host.engine.outside(counting.__exit__).result()
+    assert (added.summary["recordcount"], removed.summary["successcount"]) == (str(last), str(last))
+    return counting.of_one(last)
+
+
+def test_each_of_many_groups_costs_as_much_as_each_of_a_few(cmci, host):
+    few = instructions_for_each_of(cmci, host, 0, 10)
+    assert instructions_for_each_of(cmci, host, 10, 60) < 1.3 * few

@@ -117,13 +117,17 @@ async def records_of(
 
 def again(resource: CmciResource, region: Region, place: CmciPlace, key: Any, userid: str) -> CmciRecord | None:
     """A record as it is now; None if it is no longer there. Call it in the engine's thread."""
-    if resource.csd in _OF_GROUPS:
-        return next((each for each in _defined(resource, region, place, "", userid) if each.key == key), None)
-    if resource.csd:
-        group, name = key
-        found = csd_of(region, userid).get(resource.csd, name, group=group)
+    if not resource.csd:
+        return next(iter(_browsed(resource, region, place, [key], userid)), None)
+    csd = csd_of(region, userid)
+    if resource.csd == "group":
+        there = next(csd.definitions(group=key[0]), None) is not None
+    elif resource.csd == "list":
+        there = key[1] in csd.lists().get(key[0], ())
+    else:
+        found = csd.get(resource.csd, key[1], group=key[0])
         return None if found is None else _record(resource, region, _Definition(found), place, key)
-    return next(iter(_browsed(resource, region, place, [key], userid)), None)
+    return _named(resource, region, place, key) if there else None
 
 
 def csd_of(region: Region, userid: str) -> Csd:
@@ -141,17 +145,20 @@ def _defined(resource: CmciResource, region: Region, place: CmciPlace, group: st
     """The definitions of a group, the groups, or the groups in lists."""
     csd = csd_of(region, userid)
     if resource.csd == "group":
-        return [_record(resource, region, {".name": each}, place, (each,)) for each in csd.groups()]
+        return [_named(resource, region, place, (each,)) for each in csd.groups()]
     if resource.csd == "list":
-        return [
-            _record(resource, region, {".list": name, ".group": each}, place, (name, each))
-            for name, groups in csd.lists().items()
-            for each in groups
-        ]
+        pairs = [(name, each) for name, groups in csd.lists().items() for each in groups]
+        return [_named(resource, region, place, pair) for pair in pairs]
     return [
         _record(resource, region, _Definition(each), place, (each.group, each.resource_name))
         for each in csd.definitions(resource.csd, group=group)
     ]
+
+
+def _named(resource: CmciResource, region: Region, place: CmciPlace, key: tuple[str, ...]) -> CmciRecord:
+    """The record of a group, or of a group in a list, which have nothing but their names."""
+    names = (".name",) if resource.csd == "group" else (".list", ".group")
+    return _record(resource, region, dict(zip(names, key, strict=True)), place, key)
 
 
 class _Definition(Mapping[str, Any]):
