@@ -53,6 +53,21 @@ def test_counts_of_the_others(job):
     assert error.message_data == b4(1)
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-ADDRESSING")
+def test_qmhrdqm_has_cpf9509_in_place_of_cpf24b4(job, fifo):
+    def retrieve(receiver, code):
+        selection = e("A   ") + b4(5)
+        job.call(
+            "QMHRDQM", receiver, b4(60), e("RDQM0100"), name20("WORK", "APPLIB"), selection, b4(8), e("RDQS0100"), code
+        )
+
+    error = expect_rule("DTAQ-RETRIEVE-ADDRESSING", retrieve, None, b4(0))
+    assert error.message.text == "Space access error."
+    for receiver, code in ((bytearray(40), b4(0)), (memoryview(bytearray(480)).cast("I")[::2], b4(0)), (bytearray(60), b"\0\0\0"),
+                           (bytearray(60), bytearray(b4(16)))):  # fmt: skip
+        expect_rule("DTAQ-RETRIEVE-ADDRESSING", retrieve, receiver, code)
+
+
 @pytest.mark.rule("DTAQ-LITERAL", "DTAQ-ADDRESSING", "DTAQ-RECEIVE-STORAGE")
 def test_storage_of_the_caller(job, fifo):
     fill(job, "WORK", b"123456")
@@ -167,7 +182,7 @@ def test_any_storage_at_all_gives_a_message_or_works(api, given_now):
     [
         ("QSNDDTAQ", 5, "CPF24B4", "5 parameters were passed; QSNDDTAQ takes 4, 6, 7 or 8."),
         ("QMHQRDQD", 3, "CPF24B4", "3 parameters were passed; QMHQRDQD takes 4."),
-        ("QMHRDQM", 7, "CPF24B4", "7 parameters were passed; QMHRDQM takes 8."),
+        ("QMHRDQM", 7, "CPF9509", "7 parameters were passed; QMHRDQM takes 8."),
         ("QRCVDTAQ", 8, "CPF3C36", "8 parameters were passed; QRCVDTAQ takes 5, 10, 13 or 14."),
     ],
 )

@@ -137,6 +137,7 @@ def provoke(api, calls, scene):
             "CPF3C90": lambda: calls.qmhrdqm(receiver=bytes(200)),
             "CPF3CF1": lambda: calls.qmhrdqm(code=bytearray(b4(3) + bytes(8))),
             "CPF9504": lambda: calls.by_key(order="XX"),
+            "CPF9509": lambda: calls.qmhrdqm(receiver=bytearray(7)),
             "CPF950B": lambda: calls.qmhrdqm(selection=e("X   ") + b4(5)),
             "CPF950C": lambda: calls.qmhrdqm(selection=e("A   ") + b4(65537)),
             "CPF950D": lambda: calls.qmhrdqm(selection_length=7),

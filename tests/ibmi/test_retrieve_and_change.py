@@ -59,6 +59,7 @@ def test_selections_by_key(job, keyed, order, expected):
     assert {entry.message_key for entry in answer.messages} <= {b"AAA", b"GGG", b"XXX"}
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-TEMPLATE-LONGER")
 def test_a_longer_template_is_accepted(job, keyed):
     selection = e("KEQ ") + b4(2) + b4(3) + b4(3) + b"AAA" + bytes(253)
     receiver = bytearray(200)

@@ -83,6 +83,18 @@ def _sender_last(patch: Patch) -> None:
     patch.setattr(_retrieve, "_messages", turned)
 
 
+def _exact_template(patch: Patch) -> None:
+    selection = _byte_call._selection
+
+    def exact(job: Any, arguments: Any, name: str) -> Any:
+        found = selection(job, arguments, name)
+        if name == "RDQS0200" and found.key and arguments.number(5) > 16 + len(found.key):
+            job.fail("CPF950D")
+        return found
+
+    patch.setattr(_byte_call, "_selection", exact)
+
+
 def _size_model(patch: Patch) -> None:
     maximum = _queue.maximum_entries
     patch.setattr(_queue, "maximum_entries", lambda attributes: maximum(attributes) - 1)
@@ -166,6 +178,7 @@ PLANTED: Mapping[str, Callable[[Patch], None]] = {
     "DTAQ-RETRIEVE-WHOLE-ENTRIES": _whole_entries,
     "DTAQ-RETRIEVE-KEYED-ALL": _keyed_all,
     "DTAQ-RETRIEVE-SENDER": _sender_last,
+    "DTAQ-RETRIEVE-TEMPLATE-LONGER": _exact_template,
     "DTAQ-SIZE-MODEL": _size_model,
     "DTAQ-AUTHORITY-CACHE-EACH": _any_proof,
     "DTAQ-REVOKE-SOME": _still_named,

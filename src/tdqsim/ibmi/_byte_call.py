@@ -3,8 +3,8 @@
 In all of them *a parameter is storage of the caller*. An input is ``bytes`` (or anything bytes-like). An output, or a
 parameter for input and output, is a ``bytearray`` (or a writable memoryview), which is changed in place exactly where
 the manual says. Passing ``bytes`` or a read-only view for an output, as if it were a literal, is CPF3C90. Passing None,
-or storage that is too short to be read or written, is CPF24B4, and nothing is changed (a real machine would overwrite
-other storage). The call returns nothing.
+or storage that is too short to be read or written, is CPF24B4 (CPF9509 from QMHRDQM, whose list has no CPF24B4), and
+nothing is changed (a real machine would overwrite other storage). The call returns nothing.
 
 The parameters are a list in the manual's order, because the simulated interface is this list. As a convenience, a str
 or int is accepted for an input of characters or a number.
@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from tdqsim.facts import table
-from tdqsim.ibmi._byte_parameters import Arguments, Passed, in_bytes
+from tdqsim.ibmi._byte_parameters import Arguments, Passed, in_bytes, not_addressable
 from tdqsim.ibmi._change import change, parse_changes
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
@@ -77,7 +77,7 @@ def call_form(
     except EscapeMessage as error:
         if code is None or code[2] == 0 or error.message_id in ALWAYS_SIGNALLED:
             raise
-        _report(job, error.message, *code)
+        _report(job, declaration, error.message, *code)
     else:
         if code is not None and code[2]:
             report_success(code[0], extended=code[1])
@@ -92,7 +92,7 @@ def _check_count(job: JobCore, declaration: Declaration, count: int) -> None:
     listed = any(use.message_id == "CPF3C36" for use in declaration.messages)
     hint = f"{count} parameters were passed; {declaration.name} takes {_counts(declaration)}."
     if left_out or not listed:
-        job.fail("CPF24B4", rule=_COUNT_RULES.get(declaration.name, ""), hint=hint)
+        not_addressable(job, declaration, rule=_COUNT_RULES.get(declaration.name, ""), hint=hint)
     job.fail("CPF3C36", count, hint=hint)
 
 
@@ -108,11 +108,11 @@ def _error_code(
     at = declaration.error_code
     if at is None or at >= len(parameters):
         return None
-    storage = in_bytes(job, parameters[at])
+    storage = in_bytes(job, parameters[at], declaration)
     if isinstance(storage, str | int):
         raise ParameterError(f"{declaration.name}: the error code is storage (a bytearray), not {storage!r}")
     if storage is None or len(storage) < LIMITS["error_code_0100_minimum"] // 2:
-        job.fail("CPF24B4")
+        not_addressable(job, declaration)
     read = read_provided(bytes(storage))
     if read is None:
         job.fail("CPF3CF1")
@@ -121,14 +121,16 @@ def _error_code(
         job.fail("CPF3C90")
     needed = (LIMITS["error_code_0200_minimum"] if extended else LIMITS["error_code_0100_minimum"]) if provided else 0
     if len(storage) < needed:
-        job.fail("CPF24B4")
+        not_addressable(job, declaration)
     return storage, extended, provided  # type: ignore[return-value]
 
 
-def _report(job: JobCore, message: Message, storage: bytearray, extended: bool, provided: int) -> None:
+def _report(
+    job: JobCore, declaration: Declaration, message: Message, storage: bytearray, extended: bool, provided: int
+) -> None:
     written = report_failure(message, provided, extended=extended, page=job.page)
     if len(written) > len(storage):
-        raise EscapeMessage(job.message("CPF24B4"), (message,))
+        not_addressable(job, declaration, diagnostics=(message,))
     storage[: len(written)] = written
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._declare import ApiParameter, Declaration
@@ -10,6 +11,7 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._names import NAME_LENGTH, NEGATIVE_KEY
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
+from tdqsim.ibmi.messages import Message
 
 _LENGTH_OF_DATA = 2  # the position of the parameter of QSNDDTAQ
 
@@ -20,8 +22,20 @@ Passed = Storage | str | int
 """The types of a parameter: storage, or the value of an input, which is converted to storage as the manual declares."""
 
 
-def in_bytes(job: JobCore, value: Passed) -> Passed:
-    """Convert a memoryview to one of single bytes, and a read-only one to bytes (a literal); other values pass."""
+def not_addressable(
+    job: JobCore, api: Declaration | None, *, rule: str = "", hint: str = "", diagnostics: tuple[Message, ...] = ()
+) -> NoReturn:
+    """End a call whose storage cannot be used: CPF24B4, or CPF9509 where the API's list does not have that one."""
+    if api is None or any(use.message_id == "CPF24B4" for use in api.messages):
+        job.fail("CPF24B4", rule=rule, hint=hint, diagnostics=diagnostics)
+    job.fail("CPF9509", rule=rule or "DTAQ-RETRIEVE-ADDRESSING", hint=hint, diagnostics=diagnostics)
+
+
+def in_bytes(job: JobCore, value: Passed, api: Declaration | None = None) -> Passed:
+    """Convert a memoryview to one of single bytes, and a read-only one to bytes (a literal); other values pass.
+
+    One whose bytes are not in one piece cannot be addressed by ``api``.
+    """
     if not isinstance(value, memoryview):
         return value
     if value.readonly:
@@ -29,18 +43,18 @@ def in_bytes(job: JobCore, value: Passed) -> Passed:
     if value.format == "B" and value.ndim == 1:
         return value
     if not value.c_contiguous or not value.nbytes:
-        job.fail("CPF24B4")
+        not_addressable(job, api)
     return value.cast("B")
 
 
-def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
+def _storage(job: JobCore, api: Declaration, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
     """The storage of a parameter: the caller's own, or new storage for a value."""
-    value = in_bytes(job, value)
+    value = in_bytes(job, value, api)
     if value is None:
-        job.fail("CPF24B4")
+        not_addressable(job, api)
     if isinstance(value, bytes | bytearray | memoryview):
         return value
-    place = f"{api}, parameter {declared.number} ({declared.name})"
+    place = f"{api.name}, parameter {declared.number} ({declared.name})"
     length = declared.length
     if declared.use == "in" and length is not None and not isinstance(value, bool):
         if declared.kind == "C" and isinstance(value, str):
@@ -70,15 +84,16 @@ def _packed(place: str, kind: str, length: int, value: int) -> bytes:
 
 
 class Arguments:
-    """The parameters of one call, by position from 0. An access that is not possible is CPF24B4 or CPF3C90."""
+    """The parameters of one call, by position from 0.
+
+    An access that is not possible is CPF3C90, or as :func:`not_addressable` says.
+    """
 
     def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Passed]) -> None:
         self._job = job
-        self._api = declaration.name
+        self._api = declaration
         self._declared = declaration.parameters
-        self._parameters = [
-            _storage(job, declaration.name, *both) for both in zip(self._declared, parameters, strict=False)
-        ]
+        self._parameters = [_storage(job, declaration, *both) for both in zip(self._declared, parameters, strict=False)]
 
     def has(self, at: int) -> bool:
         """Whether the parameter was passed."""
@@ -87,7 +102,7 @@ class Arguments:
     def _bytes(self, at: int, length: int | None) -> bytes:
         value = self._parameters[at]
         if value is None or (length is not None and not 0 <= length <= len(value)):
-            self._job.fail("CPF24B4")
+            not_addressable(self._job, self._api)
         return bytes(value[:length])
 
     def number(self, at: int) -> int:
@@ -99,10 +114,11 @@ class Arguments:
         try:
             return unpack_decimal(raw)
         except ValueError:
-            sent = (self._api, at) == ("QSNDDTAQ", _LENGTH_OF_DATA)
+            sent = (self._api.name, at) == ("QSNDDTAQ", _LENGTH_OF_DATA)
             digits = 2 * len(raw) - 1
-            self._job.fail(
-                "CPF24B4",
+            not_addressable(
+                self._job,
+                self._api,
                 rule="DTAQ-SEND-NOT-PACKED" if sent else "",
                 hint=f"Parameter {declared.number} ({declared.name}) is packed decimal with {digits} digits, and"
                 f" X'{raw.hex().upper()}' is not; CL passes a literal number with 15 digits, 5 of them decimals, so"
@@ -114,12 +130,12 @@ class Arguments:
         return self._job.page.printable(self._bytes(at, self._declared[at].length)).rstrip(" ")
 
     def yes(self, at: int, *, default: bool) -> bool:
-        """A parameter that is ``*YES`` or ``*NO``; anything else is CPF24B4."""
+        """A parameter that is ``*YES`` or ``*NO``; anything else is as storage that cannot be used."""
         if not self.has(at):
             return default
         value = self.text(at)
         if value not in ("*YES", "*NO"):
-            self._job.fail("CPF24B4")
+            not_addressable(self._job, self._api)
         return value == "*YES"
 
     def data(self, at: int, length: int | None) -> bytes:
@@ -155,7 +171,7 @@ class Arguments:
         if isinstance(value, bytes):
             self._job.fail("CPF3C90")
         if len(value) < length:
-            self._job.fail("CPF24B4")
+            not_addressable(self._job, self._api)
         return len(value)
 
     def put(self, at: int, data: bytes) -> None:
