@@ -113,6 +113,7 @@ def test_install(system):
     assert [queue.qualified for queue in system.queues()] == ["NEWLIB/MORE", "NEWLIB/REPLIES", "NEWLIB/REQUESTS"]
 
 
+@pytest.mark.rule("DTAQ-XCL-VALUES")
 def test_rtvdtaqxcl_of_a_standard_queue(job):
     job.crtdtaq(dtaq="APPLIB/REPLIES", maxlen=512, seq="*KEYED", keylen=8, senderid="*YES", size=["*MAX2GB", 32],
                 autorcl="*YES", text="Replies")  # fmt: skip
@@ -135,12 +136,14 @@ def test_rtvdtaqxcl_returns_the_text_as_it_is(job):
     assert job.rtvdtaqxcl("QTEMP/TEST").text == "blank".ljust(50)
 
 
+@pytest.mark.rule("DTAQ-XCL-VALUES")
 @pytest.mark.parametrize(("seq", "number"), [("*FIFO", 1), ("*LIFO", 2)])
 def test_the_sequence_is_a_number(job, seq, number):
     job.crtdtaq(dtaq="QTEMP/TEST", maxlen=1, seq=seq)
     assert job.rtvdtaqxcl("QTEMP/TEST").seq == number
 
 
+@pytest.mark.rule("DTAQ-XCL-VALUES")
 def test_rtvdtaqxcl_of_ddm_queues(job):
     job.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1", lcllocname="*NETATR", rmtnetid="*NONE")
     far = job.rtvdtaqxcl("APPLIB/FAR")

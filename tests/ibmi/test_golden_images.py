@@ -48,6 +48,7 @@ def describe(job, name, form="RDQD0100", length=None):
     return bytes(receiver)
 
 
+@pytest.mark.rule("DTAQ-DESCRIBE-SIZE")
 def test_rdqd0100_of_a_keyed_queue(frozen):
     frozen.crtdtaq(dtaq="APPLIB/REPLIES", maxlen=512, seq="*KEYED", keylen=8, senderid="*YES", force="*YES",
                    size=["*MAX2GB", 32], autorcl="*YES", text="Replies")  # fmt: skip
@@ -110,6 +111,7 @@ def test_rdqd0100_and_0200_of_a_ddm_queue(frozen):
     """)  # fmt: skip
 
 
+@pytest.mark.rule("DTAQ-DESCRIBE-RDB")
 def test_rdqd0200_of_an_rdb_queue(frozen):
     frozen.crtdtaq(dtaq="APPLIB/DB", type="*DDM", rmtdtaq="*CURLIB/Q", rmtlocname="*RDB", rdb="PARIS")
     assert describe(frozen, "DB", "RDQD0200") == unhex("0000006C 0000006C") + e(
@@ -207,6 +209,7 @@ def test_rdqm_by_key_with_sender_id(frozen):
     assert shorter[56:72] == unhex(f"00000000 {STAMP} 4141 E6D6")  # key and text cut
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-OFFSETS")
 def test_rdqm_of_nothing(frozen):
     frozen.crtdtaq(dtaq="APPLIB/WORK", maxlen=100)
     image = retrieve(frozen, "WORK", "RDQM0100", "RDQS0100", unhex("C1 404040 00000005"))
@@ -214,7 +217,7 @@ def test_rdqm_of_nothing(frozen):
     assert image[40:44] == b4(0)
 
 
-@pytest.mark.rule("DTAQ-RETRIEVE-WHOLE-ENTRIES")
+@pytest.mark.rule("DTAQ-RETRIEVE-WHOLE-ENTRIES", "DTAQ-RETRIEVE-COUNTS")
 def test_a_short_receiver_gets_whole_entries(frozen):
     frozen.crtdtaq(dtaq="APPLIB/WORK", maxlen=100)
     for text in (b"aaaaa", b"bbbbb", b"ccccc"):

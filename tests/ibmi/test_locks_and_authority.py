@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tdqsim.errors import WouldWaitForever
 from tdqsim.facts import table
-from tdqsim.ibmi import EscapeMessage, JobEnded, ParameterError, System
+from tdqsim.ibmi import EscapeMessage, JobEnded, MessagePlan, ParameterError, System
 from tests.ibmi.conftest import fill
 from tests.rules import expect_rule
 
@@ -249,6 +249,7 @@ def test_waiters_keep_waiting_under_the_old_rule(system, officer, work):
     expect_rule("DTAQ-LOCK-OLD-RULE", waiting.result)
 
 
+@pytest.mark.rule("DTAQ-LOCK-DEADLOCK")
 def test_the_deadlock_that_the_manual_warns_of(system, officer, work):
     officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
 
@@ -258,13 +259,28 @@ def test_the_deadlock_that_the_manual_warns_of(system, officer, work):
 
     stuck = system.start(program)
     system.dispatcher.run_ready()
-    expect_rule("DTAQ-LOCK-ENFORCED", officer.qsnddtaq, "WORK", "APPLIB", b"x")
+    expect_rule("DTAQ-LOCK-DEADLOCK", officer.qsnddtaq, "WORK", "APPLIB", b"x")
     with pytest.raises(WouldWaitForever, match="data queue APPLIB/WORK"):
         stuck.result()
     stuck.job.end()
     with pytest.raises(JobEnded):
         stuck.result()
     officer.qsnddtaq("WORK", "APPLIB", b"x")
+
+
+@pytest.mark.rule("DTAQ-LOCK-EXTEND")
+def test_a_send_that_extends_a_journaled_queue_makes_no_receive_fail_unplanned(system, officer, other):
+    officer.crtjrnrcv("APPLIB/RCV1")
+    officer.crtjrn("APPLIB/JRN", jrnrcv=["APPLIB/RCV1"])
+    officer.crtdtaq("APPLIB/SMALL", maxlen=10, size=["*MAX16MB", 1])
+    officer.strjrnobj("APPLIB/SMALL", "APPLIB/JRN")
+    officer.qmhqcdq("SMALL", "APPLIB", enforce_data_queue_locks=True)
+    system.faults = MessagePlan()
+    for number in range(3):
+        fill(other, "SMALL", b"%d" % number, b"more")
+        system.faults.add("CPF9503", operation="QRCVDTAQ", name="SMALL", times=1)
+        expect_rule("DTAQ-LOCK-EXTEND", officer.qrcvdtaq, "SMALL", "APPLIB")
+        assert officer.qrcvdtaq("SMALL", "APPLIB").data  # tried again
 
 
 def test_an_enforced_wait_holds_its_lock(system, officer, work):
@@ -311,7 +327,7 @@ GRANTS = {
 }
 
 
-@pytest.mark.rule("DTAQ-AUTHORITY-OBJECT", "DTAQ-AUTHORITY-RECEIVE", "DTAQ-DLT-AUTHORITY")
+@pytest.mark.rule("DTAQ-AUTHORITY-OBJECT", "DTAQ-AUTHORITY-RECEIVE", "DTAQ-AUTHORITY-CHANGE", "DTAQ-DLT-AUTHORITY")
 @pytest.mark.parametrize("authority", GRANTS)
 def test_what_each_authority_allows(system, officer, work, authority):
     every = {
@@ -325,7 +341,8 @@ def test_what_each_authority_allows(system, officer, work, authority):
             if name in GRANTS[authority]:
                 act(job)
             else:
-                expect_rule("DTAQ-DLT-AUTHORITY" if name == "DLTDTAQ" else "DTAQ-AUTHORITY-OBJECT", act, job)
+                refused = {"DLTDTAQ": "DTAQ-DLT-AUTHORITY", "QMHQCDQ": "DTAQ-AUTHORITY-CHANGE"}
+                expect_rule(refused.get(name, "DTAQ-AUTHORITY-OBJECT"), act, job)
 
 
 def test_the_operation_table_is_what_the_manual_says():

@@ -20,7 +20,7 @@ def texts(answer):
     return [entry.message_text for entry in answer.messages]
 
 
-@pytest.mark.rule("DTAQ-RETRIEVE-REMOVES-NOTHING")
+@pytest.mark.rule("DTAQ-RETRIEVE-REMOVES-NOTHING", "DTAQ-RETRIEVE-QUEUE-ORDER")
 @pytest.mark.parametrize("seq", ["*FIFO", "*LIFO"])
 def test_selections_of_a_queue_without_keys(job, seq):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq)
@@ -42,6 +42,7 @@ def test_selections_of_a_keyed_queue_without_keys(job, keyed):
         assert (answer.message_key_length_returned, answer.message_key_length_available) == (0, 3)
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-ALL-KEYS")
 @pytest.mark.parametrize(
     ("order", "expected"),
     [

@@ -179,10 +179,11 @@ def test_plain_values_are_json(reg):
     assert (plain["TYPE"], plain["DDNAME"], plain["INDIRECTNAME"]) == ("EXTRA", "OUTDD", "")
 
 
+@pytest.mark.rule("INQ-BUNDLE")
 def test_an_unknown_option_is_refused_by_name(reg):
     for _ in range(2):
-        with pytest.raises(TdqError, match="BUNDLE is not an option of INQUIRE TDQUEUE; allowed are"):
-            reg.inquire_tdqueue("PAYQ", "BUNDLE")
+        error = expect_rule("INQ-BUNDLE", reg.inquire_tdqueue, "PAYQ", "BUNDLE")
+        assert "; allowed are ATIFACILITY, " in str(error)
     with pytest.raises(
         TdqError, match=r"NUMITEM is not an option of INQUIRE TDQUEUE; did you mean NUMITEMS\?; allowed"
     ):
