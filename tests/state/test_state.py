@@ -46,7 +46,6 @@ def test_records_of_a_unit_of_work_are_there_only_with_uncommitted(region):
         (unit,) = state.units(region)
         assert [(work.queue, work.read, work.written) for work in unit.works] == [("LOGQ", 1, 1)]
     assert (state.depth(region, "LOGQ"), state.depth(region, "ALIA")) == (2, None)
-    assert list(state.depths(region)) == [("LOGQ", 2)]
 
 
 def test_inquire_and_set_are_asked_without_a_task(region):

@@ -31,6 +31,7 @@ from tdqsim.facts.inquiries import (
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from tdqsim.cics.files.datafile import DataFile
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.cics.text.cemt import cemt
     from tdqsim.cics.text.cemt_request import CemtError
@@ -48,6 +49,7 @@ __all__ = [
     "ConnectionInfo",
     "Csd",
     "DataExit",
+    "DataFile",
     "Dfhcsdup",
     "ExitPoint",
     "ExitProgram",
@@ -83,6 +85,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "tdqsim.cics.files.datafile": ("DataFile",),
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
         "tdqsim.cics.text.cemt": ("cemt",),
         "tdqsim.cics.text.cemt_request": ("CemtError",),

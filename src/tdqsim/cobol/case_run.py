@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics import Abend, Condition, DataFile, Region, Task
 from tdqsim.cobol.case_check import CaseCheck, CaseMistake, located
 from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
 from tdqsim.cobol.case_file import (
@@ -36,7 +36,6 @@ from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.definitions import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.hosting import CodePage, RegionInternals
-from tdqsim.languages import DataFile
 from tdqsim.testing import Outcomes, StillClock
 
 _CHANNEL: Final = "CASE"

@@ -34,7 +34,7 @@ WAIT: Final = WaitMark()
 """The result of an attempt that cannot succeed yet."""
 
 
-class TimedOut(TdqError):
+class TimedOut(TdqError, TimeoutError):
     """A wait reached its deadline."""
 
 

@@ -14,8 +14,8 @@ Other threads give it work by ``submit`` and get a future. Requests to regions o
         print(engine.submit(lambda: len(region.peek("PAYQ"))).result())  # 1
         engine.submit(region.close).result()
 
-The names by their purpose: the engine and its clock (``Engine``, ``Dispatcher``, ``Clock``); tasks that wait
-(``Strand``, ``WaitQueue``, ``WAIT``, ``TimedOut``); what a region keeps private (``RegionInternals``); stores
+The names by their purpose: the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`; tasks that
+wait (``Strand``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores
 (``StoredRegion``, ``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``); code pages
 (``codepage``, ``CodePage``); operator's requests as text (``parse_cemt``, ``session`` of CECI).
 """
@@ -28,25 +28,24 @@ from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.internals import RegionInternals
-    from tdqsim.cics.queues.offline import Half, StoredRegion
+    from tdqsim.cics.queues.offline import StoredRegion
     from tdqsim.cics.ship.network import FarLink
-    from tdqsim.cics.text.ceci import CeciResult, session
+    from tdqsim.cics.text.ceci import session
     from tdqsim.cics.text.cemt_request import parse_cemt
     from tdqsim.core.capitals import capitals
-    from tdqsim.core.clock import NS_PER_SECOND, Clock
+    from tdqsim.core.clock import NS_PER_SECOND
     from tdqsim.core.codepage import CodePage, codepage
     from tdqsim.core.control import Address
-    from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
     from tdqsim.core.hexadecimal import hex_bytes
-    from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
+    from tdqsim.core.messages import FrameDecoder, MessageFrame
     from tdqsim.core.own_frames import discards_errors
     from tdqsim.core.portable import OWN_FILE, FileLock, alive, read_at
     from tdqsim.core.process import run_program
     from tdqsim.core.product_faults import product_fault
     from tdqsim.core.spelling import did_you_mean
     from tdqsim.core.store import BorrowedStore, Entry
-    from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
+    from tdqsim.core.strand import WAIT, Strand, WaitQueue
     from tdqsim.core.transport import LinkDown, Transport
 
 __all__ = [
@@ -56,24 +55,18 @@ __all__ = [
     "Address",
     "BorrowedStore",
     "CallCancelled",
-    "CeciResult",
-    "Clock",
     "CodePage",
-    "Dispatcher",
     "Engine",
     "EngineStopped",
     "Entry",
     "FarLink",
     "FileLock",
     "FrameDecoder",
-    "Half",
     "LinkDown",
-    "MessageError",
     "MessageFrame",
     "RegionInternals",
     "StoredRegion",
     "Strand",
-    "TimedOut",
     "Transport",
     "WaitQueue",
     "alive",
@@ -93,25 +86,24 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.internals": ("RegionInternals",),
-        "tdqsim.cics.queues.offline": ("Half", "StoredRegion"),
+        "tdqsim.cics.queues.offline": ("StoredRegion",),
         "tdqsim.cics.ship.network": ("FarLink",),
-        "tdqsim.cics.text.ceci": ("CeciResult", "session"),
+        "tdqsim.cics.text.ceci": ("session",),
         "tdqsim.cics.text.cemt_request": ("parse_cemt",),
         "tdqsim.core.capitals": ("capitals",),
-        "tdqsim.core.clock": ("NS_PER_SECOND", "Clock"),
+        "tdqsim.core.clock": ("NS_PER_SECOND",),
         "tdqsim.core.codepage": ("CodePage", "codepage"),
         "tdqsim.core.control": ("Address",),
-        "tdqsim.core.dispatch": ("Dispatcher",),
         "tdqsim.core.engine": ("CallCancelled", "Engine", "EngineStopped"),
         "tdqsim.core.hexadecimal": ("hex_bytes",),
-        "tdqsim.core.messages": ("FrameDecoder", "MessageError", "MessageFrame"),
+        "tdqsim.core.messages": ("FrameDecoder", "MessageFrame"),
         "tdqsim.core.own_frames": ("discards_errors",),
         "tdqsim.core.portable": ("OWN_FILE", "FileLock", "alive", "read_at"),
         "tdqsim.core.process": ("run_program",),
         "tdqsim.core.product_faults": ("product_fault",),
         "tdqsim.core.spelling": ("did_you_mean",),
         "tdqsim.core.store": ("BorrowedStore", "Entry"),
-        "tdqsim.core.strand": ("WAIT", "Strand", "TimedOut", "WaitQueue"),
+        "tdqsim.core.strand": ("WAIT", "Strand", "WaitQueue"),
         "tdqsim.core.transport": ("LinkDown", "Transport"),
     },
 )

@@ -43,7 +43,6 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics.files.datafile import DataFile
     from tdqsim.cics.internals import TaskInternals
     from tdqsim.cics.kernel.abstime import local_time
     from tdqsim.cics.kernel.command import CommandOption
@@ -59,7 +58,6 @@ __all__ = [
     "COMMON_OPTIONS",
     "CommandOption",
     "Completion",
-    "DataFile",
     "Eib",
     "Handles",
     "Option",
@@ -76,7 +74,6 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tdqsim.cics.files.datafile": ("DataFile",),
         "tdqsim.cics.internals": ("TaskInternals",),
         "tdqsim.cics.kernel.abstime": ("local_time",),
         "tdqsim.cics.kernel.command": ("CommandOption",),

@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tdqsim import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.hosting import Clock, codepage
+from tdqsim.hosting import codepage
 from tdqsim.layouts import (
     Copybook,
     Field,

@@ -285,14 +285,14 @@ def abandon_stream(options: QueueOptions, batch: int, sink: str) -> None:
 
 
 def _put_once(stored: Stored, names: Mapping[str, str], files: Sequence[str], batch: int, key: bytes) -> int:
-    halves = {name: stored.half(name) for name in names.values()}
-    marks = {half: json.loads(stored.mark(half, key) or b'{"batch": -1}') for half in halves.values()}
+    halves = {name: stored.recoverable(name) for name in names.values()}
+    marks = {half: json.loads(stored.mark(key, recoverable=half) or b'{"batch": -1}') for half in halves.values()}
     done = {name: _done(stored, name, marks[half], batch) for name, half in halves.items()}
     count = stored.check(_left(files, names, done))
     for half, mark in marks.items():
         if mark["batch"] < batch:
             before = {name: stored.queue(name).last for name in halves if halves[name] == half}
-            stored.put_mark(half, key, json.dumps({"batch": batch, "before": before}).encode("ascii"))
+            stored.put_mark(key, json.dumps({"batch": batch, "before": before}).encode("ascii"), recoverable=half)
     for written, place in enumerate(_left(files, names, done), 1):
         stored.put(*place)
         # Uncommitted records are held in memory. A commit in between is safe, because the mark lets the next attempt
@@ -303,7 +303,7 @@ def _put_once(stored: Stored, names: Mapping[str, str], files: Sequence[str], ba
     # Only after the records: until this mark is committed, a new attempt counts the records that are on.
     for half, mark in marks.items():
         if mark["batch"] <= batch:
-            stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
+            stored.put_mark(key, json.dumps({"batch": batch, "complete": True}).encode("ascii"), recoverable=half)
     stored.commit()
     return count
 

@@ -20,10 +20,12 @@ from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.hosting import Entry, Half, StoredRegion
+from tdqsim.hosting import Entry, StoredRegion
 from tdqsim.ibmi import EscapeMessage, Journal, System, take_entries
 
 _PAUSE: Final = 0.05
+_HALVES: Final = {True: b"@durable", False: b"@volatile"}
+"""What ends the keys of the marks for recoverable queues of a system, and for the others."""
 
 Kind = Literal["tdqueue", "dtaq"]
 
@@ -183,14 +185,14 @@ class _System:
         found = ((entry.time_ns, entry) for entry in walk if entry.time_ns > after)
         return found if upto is None else takewhile(lambda each: each[0] <= upto, found)
 
-    def half(self, name: str) -> Half:
-        return "durable" if self._queues[name].attributes.force else "volatile"
+    def recoverable(self, name: str) -> bool:
+        return self._queues[name].attributes.force
 
-    def mark(self, half: Half, key: bytes) -> bytes | None:
-        return self._system.store.durable.get_meta(key + b"@" + half.encode())
+    def mark(self, key: bytes, *, recoverable: bool) -> bytes | None:
+        return self._system.store.durable.get_meta(key + _HALVES[recoverable])
 
-    def put_mark(self, half: Half, key: bytes, value: bytes) -> None:
-        self._system.store.durable.commit((), {key + b"@" + half.encode(): value})
+    def put_mark(self, key: bytes, value: bytes, *, recoverable: bool) -> None:
+        self._system.store.durable.commit((), {key + _HALVES[recoverable]: value})
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Nothing to refuse: every queue accepts entries, and :meth:`check` refuses those that do not fit."""

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from tdqsim.hosting import Clock
+from tdqsim import Clock
 from tdqsim.server.watched_change import WatchedChange
 
 _KEPT: Final = 200

@@ -48,7 +48,7 @@ class DepthHistory:
     def __init__(self, region: Region) -> None:
         self._region = region
         self._began = region.clock.time_ns()
-        self._first = {name: depth for name, depth in state.depths(region) if depth}
+        self._first = {name: depth for name in region.tdqueues if (depth := state.depth(region, name))}
         self._rings: dict[str, _Ring] = {}
 
     def changed(self, name: str) -> None:

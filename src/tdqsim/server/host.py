@@ -17,13 +17,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from tdqsim import Clock
 from tdqsim.cics import Region, SecurityOptions, Sysplex, Task, UnitOfWork
 from tdqsim.datasets import output_directory
 from tdqsim.definitions import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.faults import ActivePlan, FaultPlan
-from tdqsim.hosting import Clock, Engine, RegionInternals
+from tdqsim.hosting import Engine, RegionInternals
 from tdqsim.ibmi import SYSTEM_FILE_NAME, System, load_system_file, system_from_directory
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.languages import TaskInternals
@@ -476,7 +477,7 @@ class Host:
         Args:
             region: the region.
             condition: the name of the condition.
-            seconds: the time limit; at its end TimedOut is raised in the future.
+            seconds: the time limit; at its end TimeoutError is raised in the future.
             position: the position in the region's history from which commands count; None for from now on.
         """
         recent = self.recent[region.applid]

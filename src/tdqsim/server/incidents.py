@@ -104,9 +104,9 @@ def _units(region: Region) -> Iterator[Incident]:
 
 
 def _space(region: Region) -> Iterator[Incident]:
-    space = state.space(region)
-    if space.in_use >= space.capacity:
-        what = f"All {space.capacity:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
+    in_use, capacity = state.space(region)
+    if in_use >= capacity:
+        what = f"All {capacity:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
         yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
 
 

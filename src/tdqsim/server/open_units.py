@@ -17,7 +17,7 @@ from typing import Any, Final
 from tdqsim.cics import Abend, Region, Task
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
-from tdqsim.hosting import WAIT, Engine, TimedOut, WaitQueue
+from tdqsim.hosting import WAIT, Engine, WaitQueue
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 API_TRANSID: Final = "TAPI"
@@ -120,7 +120,7 @@ class OpenUnits:
             while True:
                 try:
                     action, answer = self._next(unit)
-                except TimedOut:
+                except TimeoutError:
                     task.syncpoint_rollback()
                     return
                 _answer(answer, action, task)

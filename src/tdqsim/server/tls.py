@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tdqsim.hosting import Clock
+from tdqsim import Clock
 from tdqsim.server.errors import ServeError
 
 _LIFE = timedelta(days=90)

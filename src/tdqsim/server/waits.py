@@ -59,7 +59,7 @@ class ChangeWaits:
             at_most: the maximum; None for any number.
 
         Raises (in the future):
-            Condition: QIDERR: the queue does not exist, or no longer exists. TimedOut: at the time limit.
+            Condition: QIDERR: the queue does not exist, or no longer exists. TimeoutError: at the time limit.
             TdqError: the queue has no NUMITEMS.
         """
 
@@ -74,7 +74,7 @@ class ChangeWaits:
     def for_tasks(self, region: Region, seconds: float, *, task: int | None = None) -> Future[bool]:
         """Wait until all tasks of a region have ended, or the task with a number.
 
-        A number without a task counts as a task that has ended. At the time limit TimedOut is raised in the future.
+        A number without a task counts as a task that has ended. At the time limit TimeoutError is raised in the future.
         """
         return self._wait(
             region, _TASKS, lambda: not region.tasks if task is None else task not in region.tasks, seconds
@@ -88,7 +88,7 @@ class ChangeWaits:
         Args:
             region: the region.
             condition: the name of the condition, such as ``NOSPACE``.
-            seconds: the time limit; at its end TimedOut is raised in the future.
+            seconds: the time limit; at its end TimeoutError is raised in the future.
             has_come: returns whether a command has ended with it; called at the beginning and after each such command.
         """
         return self._wait(region, _CONDITION + condition, has_come, seconds)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.inspection import explain as _explain
@@ -34,14 +34,14 @@ from tdqsim.cics.inspection.explain_requests import Prediction
 from tdqsim.cics.inspection.install_preview import PlannedInstall
 from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.inspection.records import records as _records
-from tdqsim.cics.inspection.state import LockState, QueueState, TaskState, Uncommitted, UnitState, WorkState
+from tdqsim.cics.inspection.state import LinkState, QueueState, TaskState, TransactionState, UnitState
 from tdqsim.cics.inspection.waits import Wait, waits_of
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import check_command, may_use
 from tdqsim.cics.kernel.dumps import last_commands as _last_commands
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
+from tdqsim.cics.model.dump import Dump, DumpedItem
 from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.spi.inquire_connection import CONNECTION
 from tdqsim.cics.spi.inquire_file import FILE
@@ -55,39 +55,28 @@ from tdqsim.cics.spi.set import check_set as _check_set
 from tdqsim.cics.spi.statistics_records import StatisticsRecord
 from tdqsim.cics.spi.statistics_types import record_of, total_of
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
-from tdqsim.core.notices import Notice, Notices
+from tdqsim.core.notices import Notice
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.facts import Resp
-from tdqsim.facts.inquiries import ReqidInfo, TdqueueInfo
-from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
+from tdqsim.facts.inquiries import TdqueueInfo
+from tdqsim.state.deadlock import find_deadlock, lost_triggers
 
 __all__ = [
-    "Deadlock",
     "Dump",
     "DumpedItem",
-    "DumpedWork",
     "Explanation",
-    "LinkState",
-    "LockState",
     "Notice",
-    "Notices",
     "PlannedInstall",
     "Prediction",
     "QueueState",
-    "ReqidInfo",
-    "SpaceState",
     "TaskState",
-    "TransactionState",
-    "Uncommitted",
     "UnitState",
     "Wait",
-    "WorkState",
     "aliases",
     "browse",
     "check_set",
     "definitions",
     "depth",
-    "depths",
     "explain",
     "find_deadlock",
     "inquire",
@@ -104,44 +93,8 @@ __all__ = [
     "tasks",
     "transactions",
     "units",
-    "waiting_requests",
     "waits",
 ]
-
-
-class SpaceState(NamedTuple):
-    """The control intervals of DFHINTRA: how many are in use, and how many there are."""
-
-    in_use: int
-    capacity: int
-
-
-class TransactionState(NamedTuple):
-    """A transaction.
-
-    Attributes:
-        name: its id.
-        program: the name of its program; empty if a Python function is its program.
-        enabled: whether it is ENABLED.
-        remotesystem: the SYSID of the region that owns it; empty for a local one.
-        handler: the Python function that its definition names, ``module:function``; empty for none.
-        runs: whether a task of it would find a program here.
-    """
-
-    name: str
-    program: str
-    enabled: bool
-    remotesystem: str
-    handler: str
-    runs: bool
-
-
-class LinkState(NamedTuple):
-    """A connection: its name, its NETNAME, and whether it is ACQUIRED."""
-
-    name: str
-    netname: str
-    acquired: bool
 
 
 # -- queues -----------------------------------------------------------------------------------------------------------
@@ -164,11 +117,6 @@ def queues(region: Region, *, type: str = "", records: bool = False) -> Iterator
 def queue(region: Region, name: str, *, records: bool = False) -> QueueState | None:
     """The state of a queue, of an alias itself and not of its target; None if it is not installed."""
     return _state.state_of(core_of(region), name, records=records)
-
-
-def depths(region: Region) -> Iterator[tuple[str, int]]:
-    """The name of each intrapartition queue and the number of its committed records."""
-    return _state.depths_of(core_of(region))
 
 
 def depth(region: Region, name: str) -> int | None:
@@ -228,7 +176,7 @@ def browse(
 
     Args:
         region: the region.
-        kind: TDQUEUE, CONNECTION, FILE, PROGRAM, TASK, TRANSACTION, UOW or UOWENQ.
+        kind: TDQUEUE, CONNECTION, FILE, PROGRAM, REQID, TASK, TRANSACTION, UOW or UOWENQ.
         options: the options; all if none is named.
         names: the keys of the resources, as far as they exist; default: those of :func:`keys`.
         userid: see the module; a resource that the user may not read is left out, as in a browse.
@@ -251,7 +199,9 @@ def keys(region: Region, kind: str) -> list[Any]:
 def _kinds() -> dict[str, ResourceType[Any, Any, Any]]:
     from tdqsim.cics.text.cemt_resources import PROGRAM  # noqa: PLC0415  (programs alone need the text of CEMT)
 
-    kinds: list[ResourceType[Any, Any, Any]] = [TDQUEUE, CONNECTION, FILE, PROGRAM, TASK, TRANSACTION, UOW, UOWENQ]
+    kinds: tuple[ResourceType[Any, Any, Any], ...] = (
+        TDQUEUE, CONNECTION, FILE, PROGRAM, REQID, TASK, TRANSACTION, UOW, UOWENQ,
+    )  # fmt: skip
     return {each.name: each for each in kinds}
 
 
@@ -276,24 +226,21 @@ def check_set(region: Region, name: str, options: dict[str, Any], *, userid: str
     _check_set(_asks(region, userid), name, options)
 
 
-def space(region: Region) -> SpaceState:
-    """The control intervals of DFHINTRA."""
+def space(region: Region) -> tuple[int, int]:
+    """The number of control intervals of DFHINTRA that are in use, and of all."""
     intra = core_of(region).intra
     in_use = intra.count() if intra.in_use >= intra.capacity else intra.in_use  # counting is only for a full one
-    return SpaceState(in_use, intra.capacity)
+    return in_use, intra.capacity
 
 
 def transactions(region: Region) -> Iterator[TransactionState]:
     """The transactions, in the order of installation."""
-    for name, entry in core_of(region).transactions.items():
-        handler = str(getattr(entry.definition, "handler", "") or "")
-        runs = entry.program is not None
-        yield TransactionState(name, entry.program_name, entry.enabled, entry.remotesystem, handler, runs)
+    return _state.transaction_states(core_of(region))
 
 
 def links(region: Region) -> Iterator[LinkState]:
     """The connections to other regions."""
-    return (LinkState(name, link.netname, link.acquired) for name, link in core_of(region).links.items())
+    return _state.link_states(core_of(region))
 
 
 # -- tasks, units of work, waits --------------------------------------------------------------------------------------
@@ -320,16 +267,6 @@ def last_commands(region: Region, number: int) -> tuple[str, ...]:
 def waits(region: Region) -> tuple[Wait, ...]:
     """All waits: first those for a resource that another task holds, then the others."""
     return tuple(waits_of(core_of(region)))
-
-
-def waiting_requests(region: Region, userid: str = "") -> dict[str, ReqidInfo]:
-    """The STARTs, and the DELAYs and POSTs with a REQID, that wait for their time, by REQID, in the order of expiry.
-
-    Raises:
-        Condition: NOTAUTH 100: the user may not inquire them.
-    """
-    asks = _asks(region, userid)
-    return {name: inquire_one(asks, REQID, name, ()) for name in REQID.keys(core_of(region))}
 
 
 # -- what would happen ------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi.ddm import KINDS as DDM_KINDS
 from tdqsim.ibmi.ddm import DdmLink, DdmServer
-from tdqsim.server.links.opening import decoder, read_opening
+from tdqsim.server.links.opening import decoder
 
 _FEW = 300
 _WORDS = (
@@ -109,7 +109,7 @@ def check(data: bytes) -> int:
     which, raw, sent = data[0] % _DEVICES, bool(data[0] & 0x80), data[1:]
     if which == 3:
         with suppress(TdqError):
-            read_opening(decoder(), sent, ("OPEN",))
+            decoder("OPEN").first(sent)
         return 0
     kinds = ISC_KINDS if which == 2 else DDM_KINDS
     here, pipe = world(), Pipe()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tdqsim.cics.inspection.records import records as records_of
 from tdqsim.cics.model.queue import (
@@ -245,6 +245,34 @@ class UnitState:
     works: tuple[WorkState, ...]
 
 
+class TransactionState(NamedTuple):
+    """A transaction.
+
+    Attributes:
+        name: its id.
+        program: the name of its program; empty if a Python function is its program.
+        enabled: whether it is ENABLED.
+        remotesystem: the SYSID of the region that owns it; empty for a local one.
+        handler: the Python function that its definition names, ``module:function``; empty for none.
+        runs: whether a task of it would find a program here.
+    """
+
+    name: str
+    program: str
+    enabled: bool
+    remotesystem: str
+    handler: str
+    runs: bool
+
+
+class LinkState(NamedTuple):
+    """A connection: its name, its NETNAME, and whether it is ACQUIRED."""
+
+    name: str
+    netname: str
+    acquired: bool
+
+
 # -- queues -----------------------------------------------------------------------------------------------------------
 
 
@@ -357,12 +385,6 @@ def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueSt
     return None if queue is None else queue_state(queue, records=records)
 
 
-def depths_of(region: RegionData) -> Iterator[tuple[str, int]]:
-    """The name of each intrapartition queue and the number of its (committed) records."""
-    region.dispatcher.check_thread()
-    return ((queue.name, queue.numitems) for queue in intra_queues(region.tdqueues))
-
-
 def numitems_of(region: RegionData, name: str) -> int | None:
     """The number of (committed) records of an intrapartition queue; None if there is no such queue."""
     queue = region.tdqueues.get(name)
@@ -440,3 +462,19 @@ def unit_state(uow: UnitOfWork) -> UnitState:
             WorkState(queue.name, work.reads, len(work.written), work.deleted) for queue, work in uow.works.items()
         ),
     )
+
+
+# -- transactions and connections -------------------------------------------------------------------------------------
+
+
+def transaction_states(region: RegionData) -> Iterator[TransactionState]:
+    """The transactions of a region, in the order of installation."""
+    for name, entry in region.transactions.items():
+        handler = str(getattr(entry.definition, "handler", "") or "")
+        runs = entry.program is not None
+        yield TransactionState(name, entry.program_name, entry.enabled, entry.remotesystem, handler, runs)
+
+
+def link_states(region: RegionData) -> Iterator[LinkState]:
+    """The connections of a region to other regions."""
+    return (LinkState(name, link.netname, link.acquired) for name, link in region.links.items())

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from tdqsim import definitions as defs
 from tdqsim.cics.model.space import NEVER, NO_BOUNDS, IntraSpace, check_size
@@ -26,9 +26,6 @@ from tdqsim.cics.region_arguments import dfhintra as sizes
 from tdqsim.core.store import Durable, DurableQueue, Order, Store, Work
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import StoreDamaged, StoreError
-
-Half = Literal["durable", "volatile"]
-"""A half of a store: what an emergency restart keeps, and what it discards."""
 
 _KEEPER: Final = "a CICS region"
 _CATALOGUE: Final = b"cat/TDQUEUE/"
@@ -78,7 +75,7 @@ class StoredRegion:
         self.store = Store(path, create=False, readonly=readonly)
         self._readonly = readonly
         self._works: dict[str, Work] = {}
-        self._marks: dict[Half, dict[bytes, bytes | None]] = {"durable": {}, "volatile": {}}
+        self._marks: dict[bool, dict[bytes, bytes | None]] = {True: {}, False: {}}
         try:
             claim(self.store, _KEEPER, readonly=True)
             self._volatile = self.store.volatile.disk if not readonly or self.store.volatile.overflowed else None
@@ -115,13 +112,13 @@ class StoredRegion:
 
     def _queue(self, name: str) -> DurableQueue:
         key = name.encode()
-        half = self._file(self.half(name))
-        present = half.queue(key) if half is not None else None
+        file = self._file(self._recoverable[name])
+        present = file.queue(key) if file is not None else None
         if present is not None:
             return present
-        if self._readonly or half is None:  # an empty queue that is not written to the store
+        if self._readonly or file is None:  # an empty queue that is not written to the store
             return DurableQueue(self.store.durable, key, Order.FIFO, 0)
-        return half.create_queue(key)
+        return file.create_queue(key)
 
     def __enter__(self) -> Self:
         return self
@@ -137,22 +134,18 @@ class StoredRegion:
             self._volatile.commit((), {_CLEAN: None})
         self.store.close(clean=self.sound)
 
-    def half(self, name: str) -> Half:
-        """The half of the store with a queue's records; each half has marks, committed with the records."""
-        return "durable" if self._recoverable[name] else "volatile"
-
-    def _file(self, half: Half) -> Durable | None:
-        """The file with a half of the store; None if its records cannot be read."""
-        return self.store.durable if half == "durable" else self._volatile
-
-    def mark(self, half: Half, key: bytes) -> bytes | None:
-        """The value stored under a key in a half of the store."""
-        file = self._file(half)
-        return None if file is None else file.get_meta(key)
-
     def recoverable(self, name: str) -> bool:
-        """Whether a queue's records survive an emergency restart."""
+        """Whether a queue's records survive an emergency restart; it tells the half of the store that has them."""
         return self._recoverable[name]
+
+    def _file(self, recoverable: bool) -> Durable | None:
+        """The file with a half of the store; None if its records cannot be read."""
+        return self.store.durable if recoverable else self._volatile
+
+    def mark(self, key: bytes, *, recoverable: bool) -> bytes | None:
+        """The value stored under a key in a half of the store; each half has marks, committed with its records."""
+        file = self._file(recoverable)
+        return None if file is None else file.get_meta(key)
 
     def in_doubt(self) -> frozenset[str]:
         """The queues that an indoubt unit of work has changed or locked; they must not be changed until it is decided.
@@ -211,9 +204,9 @@ class StoredRegion:
         """Add a record to a queue with the next commit."""
         self._work(name).put(data)
 
-    def put_mark(self, half: Half, key: bytes, value: bytes) -> None:
+    def put_mark(self, key: bytes, value: bytes, *, recoverable: bool) -> None:
         """Store a value under a key in a half of the store with the next commit."""
-        self._marks[half][key] = value
+        self._marks[recoverable][key] = value
 
     def take_through(self, name: str, seq: int) -> int:
         """Remove the records with numbers up to ``seq`` with the next commit, and return how many there are.
@@ -232,9 +225,11 @@ class StoredRegion:
         Raises:
             StoreError: the store refused a commit.
         """
-        for half, marks in self._marks.items():
-            file = self._file(half)
-            works = [work for name, work in self._works.items() if self.half(name) == half and work.changed]
+        for recoverable, marks in self._marks.items():
+            file = self._file(recoverable)
+            works = [
+                work for name, work in self._works.items() if self._recoverable[name] == recoverable and work.changed
+            ]
             if file is not None and (works or marks):
                 file.commit(works, dict(marks))
             marks.clear()

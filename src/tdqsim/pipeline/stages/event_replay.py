@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim import state
+from tdqsim import Clock, state
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.hosting import Clock
 from tdqsim.ibmi import EscapeMessage, System, sent_key
 from tdqsim.pipeline.stages.recording import Depths
 from tdqsim.pipeline.stages.tables import Rows

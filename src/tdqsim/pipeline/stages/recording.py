@@ -42,7 +42,8 @@ class Recording:
         self._budget = budget
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
-        self._own = [(name, depths[name]) for name, _ in look.depths(region) if name[:1] != "C"]
+        own = (name for name in region.tdqueues if name[:1] != "C" and look.depth(region, name) is not None)
+        self._own = [(name, depths[name]) for name in own]
         self.trace = self._traced if commands else None
         RegionInternals(region).recorder = self
         region.dispatcher.on_dispatch = self._dispatched

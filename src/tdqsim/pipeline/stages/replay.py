@@ -23,10 +23,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tdqsim import Dispatcher
 from tdqsim.cics import Region
 from tdqsim.definitions import Definitions, RegionFile, load_definitions, load_region_file
 from tdqsim.errors import DatasetError, TdqError
-from tdqsim.hosting import Dispatcher
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.limits import BOUNDS

@@ -12,7 +12,7 @@ from typing import Final
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.facts import table
-from tdqsim.state import Dump, LockState, QueueState, TaskState, UnitState, Wait, WorkState
+from tdqsim.state import Dump, QueueState, TaskState, UnitState, Wait
 
 _SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
 
@@ -90,21 +90,22 @@ def stands_for(queue: QueueState) -> str:
 
 def locked(queue: QueueState) -> str:
     """The holders of its ends and the numbers of waiting tasks; empty without locks."""
-    return "; ".join(filter(None, map(_lock, queue.locks)))
+    held = []
+    for lock in queue.locks:
+        waiting = len(lock.waiting)
+        if lock.uow or waiting:
+            holder = f" {lock.transid} task {lock.task}" if lock.uow else ""
+            retained = " retained" if lock.retained else ""
+            held.append(f"{lock.end}{holder}{retained}{f', {waiting} waiting' if waiting else ''}")
+    return "; ".join(held)
 
 
-def _lock(lock: LockState) -> str:
-    waiting = len(lock.waiting)
-    if not lock.uow and not waiting:
-        return ""
-    holder = f" {lock.transid} task {lock.task}" if lock.uow else ""
-    retained = " retained" if lock.retained else ""
-    return f"{lock.end}{holder}{retained}{f', {waiting} waiting' if waiting else ''}"
-
-
-def uncommitted(work: WorkState) -> str:
-    """The uncommitted changes of a queue."""
-    done = [f"{work.read} read"] if work.read else []
-    done += ["deleted"] if work.deleted else []
-    done += [f"{work.written} written"] if work.written else []
-    return f"{work.queue}: {', '.join(done) or 'nothing yet'}"
+def uncommitted(unit: UnitState) -> str:
+    """The uncommitted changes of a unit of work, queue by queue."""
+    changes = []
+    for work in unit.works:
+        done = [f"{work.read} read"] if work.read else []
+        done += ["deleted"] if work.deleted else []
+        done += [f"{work.written} written"] if work.written else []
+        changes.append(f"{work.queue}: {', '.join(done) or 'nothing yet'}")
+    return ", ".join(changes)

@@ -54,8 +54,9 @@ def _regions(host: Host) -> Iterator[Metric]:
         waits.add_metric((region.applid,), sum(1 for _wait in state.waits(region)))
         for code, count in region.statistics.abends.items():
             abends.add_metric((region.applid, code), count)
-        for queue, numitems in state.depths(region):
-            depth.add_metric((region.applid, queue), numitems)
+        for queue in region.tdqueues:
+            if (numitems := state.depth(region, queue)) is not None:
+                depth.add_metric((region.applid, queue), numitems)
     yield from (up, tasks, waits, depth, abends)
 
 

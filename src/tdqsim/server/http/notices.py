@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tdqsim.cics import Region
+from tdqsim.ibmi import System
 from tdqsim.server.answers.tables import NoticeState, RefusedState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, PathSystem, Routes, Served
 from tdqsim.server.http.values import plain
 from tdqsim.server.refusals import Refusals
-from tdqsim.state import Notices
 
 routes = Routes()
 
@@ -15,13 +16,13 @@ routes = Routes()
 @routes.operation("listNotices")
 async def notices(host: Served, region: PathRegion) -> list[NoticeState]:
     """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
-    return await host.ask(lambda: _notices(region.notices))
+    return await host.ask(lambda: _notices(region))
 
 
 @routes.operation("listSystemNotices")
 async def system_notices(host: Served, system: PathSystem, _user: Caller) -> list[NoticeState]:
     """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
-    return await host.ask(lambda: _notices(system.notices))
+    return await host.ask(lambda: _notices(system))
 
 
 @routes.operation("listRefusedCommands")
@@ -36,7 +37,8 @@ async def refused_apis(host: Served, system: PathSystem, _user: Caller) -> list[
     return await host.ask(lambda: _refused(host.refused_jobs[system.name], system.clock.time_ns()))
 
 
-def _notices(stream: Notices) -> list[NoticeState]:
+def _notices(source: Region | System) -> list[NoticeState]:
+    stream = source.notices
     lasting = set(map(id, stream.lasting))
     return [plain(each, times=stream.times(each), lasts=id(each) in lasting) for each in stream]
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Final
 from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
-from tdqsim import state
+from tdqsim import Clock, state
 from tdqsim.cics import Dfhcsdup
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
 from tdqsim.faults import CrashPoint, FaultPlan, TornWrite
-from tdqsim.hosting import NS_PER_SECOND, Clock, RegionInternals
+from tdqsim.hosting import NS_PER_SECOND, RegionInternals
 from tdqsim.server.answers.operating import DfhcsdupResult, FaultState, InstalledDefinitions, InstallResult
 from tdqsim.server.answers.process import ClockState
 from tdqsim.server.answers.regions import RestoreResult, Snapshot

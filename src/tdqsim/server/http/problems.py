@@ -31,7 +31,6 @@ from typing_extensions import TypedDict
 from tdqsim.cics import Abend, Condition
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import unconfirmed
-from tdqsim.hosting import TimedOut
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
@@ -109,7 +108,7 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
         return problem(HTTPStatus.TOO_MANY_REQUESTS, "too many units of work", str(error))
     if isinstance(error, WouldWaitForever):
         return problem(HTTPStatus.CONFLICT, "would wait for ever", str(error))
-    if isinstance(error, (TimedOut, TimeoutError)):
+    if isinstance(error, TimeoutError):
         return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "the wait has reached its time limit")
     assert isinstance(error, TdqError), error
     return problem(HTTPStatus.CONFLICT, type(error).__name__, str(error))

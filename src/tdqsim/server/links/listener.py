@@ -11,7 +11,7 @@ from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.hosting import Engine, FarLink, FrameDecoder, MessageError, MessageFrame, Transport
+from tdqsim.hosting import Engine, FarLink, FrameDecoder, MessageFrame, Transport
 from tdqsim.ibmi import DdmLink, DdmServer, System
 from tdqsim.server.errors import LinkRefused
 from tdqsim.server.links.opening import (
@@ -21,7 +21,6 @@ from tdqsim.server.links.opening import (
     common_name,
     decoder,
     opening,
-    read_opening,
     refusal,
     taken,
 )
@@ -186,18 +185,18 @@ class Links:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Future[object]] = loop.create_future()
         wanted.gone.clear()
-        answers = decoder()
+        answers = decoder("OPENED", "REFUSED")
 
         def on_data(connection: LinkConnection, data: bytes) -> None:
             if answered.done():
                 return
             try:
-                opened = read_opening(answers, data, ("OPENED", "REFUSED"))
-            except MessageError as error:
+                opened = answers.first(data)
+            except TdqError as error:
                 answered.set_exception(error)
                 return
             if opened is not None and opened[0].kind == "REFUSED":
-                answered.set_exception(MessageError(f"it refuses: {opened[0].fields['reason']}"))
+                answered.set_exception(LinkRefused(f"it refuses: {opened[0].fields['reason']}"))
             elif opened is not None:
                 answered.set_result(connection.begin(lambda: wanted.attach(connection), opened[1]))
 
@@ -239,7 +238,7 @@ class Links:
     # -- the other side connects -------------------------------------------------------------------------------------
 
     def _caller(self) -> LinkConnection:
-        messages = decoder()
+        messages = decoder("OPEN")
         connection = LinkConnection(
             self._engine, lambda one, data: self._opened(one, messages, data), self._gone, self._watch
         )
@@ -258,7 +257,7 @@ class Links:
 
     def _opened(self, connection: LinkConnection, messages: FrameDecoder, data: bytes) -> None:
         try:
-            opened = read_opening(messages, data, ("OPEN",))
+            opened = messages.first(data)
             if opened is None:
                 return
             attach = self._attach_for(connection, opened[0])

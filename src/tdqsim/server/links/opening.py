@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.hosting import FrameDecoder, MessageError, MessageFrame
+from tdqsim.hosting import FrameDecoder, MessageFrame
 from tdqsim.server.errors import ServeError
 
 ISC: Final = "ISC"
@@ -86,18 +86,6 @@ def refusal(reason: str) -> bytes:
     return MessageFrame("REFUSED", {"reason": reason[:_LONGEST_REASON]}, number=1, answers=1).to_bytes()
 
 
-def read_opening(decoder: FrameDecoder, data: bytes, kinds: tuple[str, ...]) -> tuple[MessageFrame, bytes] | None:
-    """The opening message of either side, and the data of the link after it; None if it is incomplete.
-
-    Raises:
-        MessageError: it has another kind.
-    """
-    first = decoder.first(data)
-    if first is not None and first[0].kind not in kinds:
-        raise MessageError(f"expected {' or '.join(kinds)}, not {first[0].kind}")
-    return first
-
-
-def decoder() -> FrameDecoder:
-    """A decoder of opening messages, which have no data part."""
-    return FrameDecoder(_KINDS, data_limit=0)
+def decoder(*kinds: str) -> FrameDecoder:
+    """A decoder of opening messages of these kinds, which have no data part."""
+    return FrameDecoder({kind: _KINDS[kind] for kind in kinds}, data_limit=0)

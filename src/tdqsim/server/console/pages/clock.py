@@ -10,7 +10,7 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.hosting import Dispatcher
+from tdqsim import Dispatcher
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.operations import operation

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from nicegui import ui
 
 from tdqsim.cics import CemtError, Region, Task, cemt
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.hosting import CeciResult, session
+from tdqsim.hosting import session
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
@@ -121,11 +120,15 @@ class _Ceci:
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
             )
+            self.visit.say(f"CECI {text}: ...")
+            result = await asyncio.wrap_future(answer)
         except TdqError as error:
-            self._failed(text, error)
-            await self._look_after()
-            return
-        await self._shown(text, answer)
+            self._print(f" {text}\n {error}")
+            self.visit.say(f"CECI {text}: {error}", "bad")
+        else:
+            self._print(result.text)
+            self.visit.say(f"CECI {result.name}: {result.response.name}", "ok" if int(result.response) == 0 else "bad")
+        await self._look_after()
 
     async def _begun(self, resolved: Resolved) -> bool:
         command = operation_of_command(resolved)
@@ -139,21 +142,6 @@ class _Ceci:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE, transid=CONSOLE_TRANSID)
             self.unit = await asyncio.wrap_future(begin)
         return True
-
-    async def _shown(self, text: str, answer: Future[CeciResult]) -> None:
-        self.visit.say(f"CECI {text}: ...")
-        try:
-            result = await asyncio.wrap_future(answer)
-        except TdqError as error:
-            self._failed(text, error)
-        else:
-            self._print(result.text)
-            self.visit.say(f"CECI {result.name}: {result.response.name}", "ok" if int(result.response) == 0 else "bad")
-        await self._look_after()
-
-    def _failed(self, text: str, error: TdqError) -> None:
-        self._print(f" {text}\n {error}")
-        self.visit.say(f"CECI {text}: {error}", "bad")
 
     async def _look_after(self) -> None:
         """Show whether the unit of work is still open: an abend ends it, and so does the time without input."""

@@ -17,7 +17,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.record_text import text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
-from tdqsim.state import Dump, DumpedWork
+from tdqsim.state import Dump
 
 _SHOWN: Final = 240
 """The maximum number of bytes of a record."""
@@ -106,13 +106,13 @@ def _commands(dump: Dump) -> None:
 def _held(visit: Visit, view: RegionView, dump: Dump) -> None:
     with Block("section", "tdq-card", aria_label="What was held"):
         Block("h2", words="What the task held and had not committed; all of it was backed out")
-        works = {work.queue: work for work in dump.works}
-        queues = dict.fromkeys([*(queue for queue, _end in dump.locks), *works])
-        rows = [_row(visit, view, dump, queue, works.get(queue)) for queue in queues]
+        queues = dict.fromkeys([*(queue for queue, _end in dump.locks), *(work.queue for work in dump.works)])
+        rows = [_row(visit, view, dump, queue) for queue in queues]
         DataTable("What was held", _HELD, empty="It held no end of a queue.").show(rows)
 
 
-def _row(visit: Visit, view: RegionView, dump: Dump, queue: str, work: DumpedWork | None) -> Row:
+def _row(visit: Visit, view: RegionView, dump: Dump, queue: str) -> Row:
+    work = next((each for each in dump.works if each.queue == queue), None)
     name: Cell = {"text": queue, "href": visit.href("regions", view.region.applid, "queues", queue)}
     ends = ", ".join(end for held, end in dump.locks if held == queue)
     if work is None:

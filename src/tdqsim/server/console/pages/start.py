@@ -15,7 +15,6 @@ from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.state import ReqidInfo
 
 _LATEST: Final = 995959
 """The highest INTERVAL, as hhmmss."""
@@ -83,23 +82,25 @@ class _Start:
                 Button("START", self.start)
 
     async def refresh(self) -> None:
-        def look() -> tuple[dict[str, ReqidInfo], list[Row]]:
+        def look() -> tuple[list[dict[str, Any]], list[Row]]:
             try:
-                requests = state.waiting_requests(self.region, self.visit.caller.userid)
+                requests = list(islice(state.browse(self.region, "REQID", userid=self.visit.caller.userid), _SHOWN))
             except Condition:
-                requests = {}
+                requests = []
             return requests, _transactions(self.region)
 
         requests, transactions = await self.visit.ask(look)
-        self.requests.show([self._row(name, each) for name, each in islice(requests.items(), _SHOWN)])
+        self.requests.show([self._row(each) for each in requests])
         self.transactions.show(transactions)
 
-    def _row(self, reqid: str, request: ReqidInfo) -> Row:
+    def _row(self, request: dict[str, Any]) -> Row:
+        reqid = request["REQID"].rstrip()
         cancel: ButtonCell = {"id": "CANCEL", "label": "Cancel", "title": f"Cancel {reqid}", "tone": "danger"}
         do: Cell = {"buttons": [cancel]} if self.visit.may(operation("CANCEL")) else ""
         cells: list[Cell] = [
-            reqid, request.reqtype.name, request.transid, f"{request.interval:06}", f"{request.time:06}",
-            request.userid, request.termid, f"{request.length:,}", do,
+            reqid, request["REQTYPE"].name, request["TRANSID"].rstrip(),
+            f"{request['INTERVAL']:06}", f"{request['TIME']:06}",
+            request["USERID"].rstrip(), request["TERMID"].rstrip(), f"{request['LENGTH']:,}", do,
         ]  # fmt: skip
         return {"id": reqid, "cells": cells}
 

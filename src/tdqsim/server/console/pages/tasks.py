@@ -17,7 +17,7 @@ from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_page
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.state import Deadlock, TaskState, Wait
+from tdqsim.state import TaskState, Wait
 
 _COLUMNS: Final = (
     column("task", "Task", num=True),
@@ -74,8 +74,8 @@ class _Tasks:
         self.diagram.show(_drawn(snapshot.waits[:_DRAWN]))
         self.diagram.set_visibility(any(wait.holder for wait in snapshot.waits))
         region = self.view.region
-        findings = await self.visit.ask(lambda: (state.find_deadlock([region]), state.lost_triggers(region)))
-        self.words.say(_in_words(snapshot.tasks, snapshot.waits, *findings))
+        ring, lost = await self.visit.ask(lambda: (state.find_deadlock([region]), state.lost_triggers(region)))
+        self.words.say(_in_words(snapshot.tasks, snapshot.waits, ring.text if ring is not None else "", lost))
 
     def _row(self, task: TaskState) -> Row:
         purges: list[ButtonCell] = [
@@ -102,10 +102,10 @@ class _Tasks:
             )  # fmt: skip
 
 
-def _in_words(tasks: tuple[TaskState, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
+def _in_words(tasks: tuple[TaskState, ...], waits: tuple[Wait, ...], ring: str, lost: list[str]) -> str:
     lines = [f"{_count(len(tasks), 'task')}, {len(waits)} of them waiting."]
-    if ring is not None:
-        lines.append(f"A deadlock, which only a purge or a timeout ends: {ring.text}.")
+    if ring:
+        lines.append(f"A deadlock, which only a purge or a timeout ends: {ring}.")
     lines += [
         f"{wait.waiter} waits for {wait.what}{f', which {wait.holder} has' if wait.holder else ''}."
         for wait in waits[:20]

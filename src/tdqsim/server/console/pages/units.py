@@ -75,7 +75,7 @@ class _Units:
         name: Cell = {"text": unit.uow, "href": page}
         cells: list[Cell] = [
             name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, _held(unit),
-            ", ".join(map(uncommitted, unit.works)), ends,
+            uncommitted(unit), ends,
         ]  # fmt: skip
         return {"id": unit.uow, "cells": cells}
 
