@@ -33,8 +33,9 @@ from tdqsim.lazy import lazy_names
 if TYPE_CHECKING:
     from tdqsim.cics.files.datafile import DataFile
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.cics.text.ceci import ceci
     from tdqsim.cics.text.cemt import cemt
-    from tdqsim.cics.text.cemt_request import CemtError
+    from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
     from tdqsim.cics.text.csdup import Dfhcsdup
     from tdqsim.cics.text.exec_text import TranslationError
 
@@ -78,7 +79,9 @@ __all__ = [
     "UowInfo",
     "UowenqInfo",
     "UowlinkInfo",
+    "ceci",
     "cemt",
+    "parse_cemt",
 ]
 
 # What one region needs nothing of.
@@ -87,8 +90,9 @@ __getattr__, __dir__ = lazy_names(
     {
         "tdqsim.cics.files.datafile": ("DataFile",),
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
+        "tdqsim.cics.text.ceci": ("ceci",),
         "tdqsim.cics.text.cemt": ("cemt",),
-        "tdqsim.cics.text.cemt_request": ("CemtError",),
+        "tdqsim.cics.text.cemt_request": ("CemtError", "parse_cemt"),
         "tdqsim.cics.text.csdup": ("Dfhcsdup",),
         "tdqsim.cics.text.exec_text": ("TranslationError",),
     },

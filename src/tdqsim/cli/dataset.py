@@ -15,7 +15,7 @@ from tdqsim import datasets
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.extensions import extensions
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.output import Json, emit, emit_json, emit_table
 from tdqsim.cli.records import hex_bytes
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def layout(
         str | None, typer.Option(help="The code page of text; default: that of a YAML layout, otherwise 037.")
     ] = None,
     form: Annotated[_Form, typer.Option(help="The kind of FILE; default: by its name.")] = _Form.AUTO,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print a record layout as a table of offsets, and a record decoded by it."""
     record_layout = _layout(source, record, form)

@@ -14,7 +14,7 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offering
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
 from tdqsim.cli.extensions import extension, extensions
-from tdqsim.cli.output import emit, emit_json
+from tdqsim.cli.output import Json, emit, emit_json
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import DefinitionError, Problem
@@ -39,7 +39,6 @@ app.add_typer(exports, name="export")
 _EBCDIC_LINE_END = "\x85"  # NEL, the decoded X'15'
 _CARD = 80
 
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is standard input.")]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Exit code 0 although parts of the text were dropped or cut.")]
 Target = Annotated[

@@ -10,12 +10,12 @@ import platform
 import re
 import shutil
 from importlib import metadata
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import typer
 
 from tdqsim import __version__
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.output import Json, emit, emit_json, emit_table
 from tdqsim.core.codepage import known_codepages
 from tdqsim.core.control import all_served
 
@@ -48,7 +48,7 @@ class _Part(NamedTuple):
 
 
 @app.command("doctor")
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False) -> None:
+def doctor(as_json: Json = False) -> None:
     """Show what is installed, and what each missing part would add."""
     parts = [*_extras(), *_programs()]
     served = [(str(place), address) for place, address in all_served()]

@@ -12,10 +12,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -24,8 +22,8 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.extensions import extension
-from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.target import store_path
+from tdqsim.cli.output import Json, emit, emit_json, emit_table, record_value, shown_record
+from tdqsim.cli.target import store_path, with_options
 from tdqsim.core.control import Address
 from tdqsim.core.hexadecimal import hex_bytes
 
@@ -54,7 +52,6 @@ ServerOption = Annotated[
 ]
 UserOption = Annotated[str | None, typer.Option("--user", "-u", help="The user profile of the job; default: QSECOFR.")]
 CcsidOption = Annotated[int, typer.Option("--ccsid", help="CCSID of text.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 HexOption = Annotated[bool, typer.Option("--hex", help="Read and show bytes in hexadecimal.")]
 KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a keyed queue.")]
 OrderOption = Annotated[str, typer.Option("--order", help="GT LT NE EQ GE LE, with a key.")]
@@ -111,25 +108,13 @@ class _At:
 _OPTIONS: Final = {"store": StoreOption, "system": SystemOption, "server": ServerOption, "user": UserOption}
 
 
+def _at(store: Path | None, system: Path | None, server: str | None, user: str | None) -> _At:
+    return _At(store, system, server or "", user or "")
+
+
 def _at_system(function: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command that works on a system: options that select the system replace its first parameter."""
-    first, *own = signature(function, eval_str=True).parameters.values()
-
-    @wraps(function)
-    def command(**arguments: Any) -> None:
-        given = {name: arguments.pop(name) for name in _OPTIONS}
-        function(_At(given["store"], given["system"], given["server"] or "", given["user"] or ""), **arguments)
-
-    options = [
-        first.replace(name=name, default=None, annotation=hint, kind=Parameter.KEYWORD_ONLY)
-        for name, hint in _OPTIONS.items()
-    ]
-    named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own]
-    required = [each for each in named if each.default is Parameter.empty]
-    parameters = [*required, *options, *(each for each in named if each.default is not Parameter.empty)]
-    command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
+    return with_options(function, _OPTIONS, _at)
 
 
 def _split(queue: str) -> tuple[str, str]:
@@ -183,7 +168,7 @@ _LISTED: Final = (
 def list_queues(
     at: _At,
     library: Annotated[str, typer.Argument(metavar="LIBRARY", help="A library, or a generic name (APP*).")] = "*",
-    as_json: JsonOption = False,
+    as_json: Json = False,
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
     with at.job(looking=True) as job:
@@ -200,7 +185,7 @@ def list_queues(
 
 @dtaq_app.command("describe")
 @_at_system
-def describe(at: _At, queue: QueueArgument, as_json: JsonOption = False) -> None:
+def describe(at: _At, queue: QueueArgument, as_json: Json = False) -> None:
     """Describe a data queue: the fields of RDQD0100, and of RDQD0200 for a DDM queue (QMHQRDQD)."""
     with at.job(looking=True) as job:
         records = {"RDQD0100": job.qmhqrdqd(*_split(queue), "RDQD0100")}
@@ -245,7 +230,7 @@ def receive(
     order: OrderOption = "EQ",
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many entries at most.")] = 1,
     as_hex: HexOption = False,
-    as_json: JsonOption = False,
+    as_json: Json = False,
     ccsid: CcsidOption = 37,
 ) -> None:
     """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue is not an error."""
@@ -282,7 +267,7 @@ def peek(
     order: OrderOption = "EQ",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")] = 100,
     as_hex: HexOption = False,
-    as_json: JsonOption = False,
+    as_json: Json = False,
     ccsid: CcsidOption = 37,
 ) -> None:
     """Show entries in the queue's order, removing none: the rows of DATA_QUEUE_ENTRIES."""

@@ -19,8 +19,8 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.extensions import extension
-from tdqsim.cli.output import emit, emit_json, emit_table, on_terminal, shown_record
-from tdqsim.cli.queues import Json, Page
+from tdqsim.cli.output import Json, emit, emit_json, emit_table, on_terminal, shown_record
+from tdqsim.cli.queues import Page
 from tdqsim.cli.selection import matching
 from tdqsim.cli.target import RegionTarget, checked_queues, options_of, reading, takes_target, unknown_outside
 from tdqsim.core.codepage import CodePage, codepage

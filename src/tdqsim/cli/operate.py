@@ -14,7 +14,7 @@ from tdqsim import datasets
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_regions
 from tdqsim.cli.errors import Exit, InputError, warn
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.output import Json, emit, emit_json, emit_table
 from tdqsim.cli.selection import supplied
 from tdqsim.cli.target import (
     RegionTarget,
@@ -38,7 +38,6 @@ app = typer.Typer(rich_markup_mode=None)
 
 _Row = dict[str, Any]
 
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Text = Annotated[
     str | None,
     typer.Argument(

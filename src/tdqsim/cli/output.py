@@ -18,12 +18,16 @@ from enum import Enum
 from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
 
 from tdqsim.cli.errors import command_output, visible
 
 if TYPE_CHECKING:
     from tdqsim.core.codepage import CodePage
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 _GAP: Final = "  "
 _NARROWEST_FOLD: Final = 16

@@ -11,7 +11,7 @@ import typer
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
-from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
+from tdqsim.cli.output import Json, emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.selection import is_generic, matching, supplied
 from tdqsim.cli.target import (
     RegionTarget,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits instead of text.")]
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")

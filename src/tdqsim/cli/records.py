@@ -13,7 +13,7 @@ from tdqsim import datasets
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
-from tdqsim.cli.output import emit, emit_json, record_value, shown_record
+from tdqsim.cli.output import Json, emit, emit_json, record_value, shown_record
 from tdqsim.cli.target import RegionTarget, changing, checked_queues, options_of, takes_target
 from tdqsim.cli.watch import behind
 from tdqsim.core.codepage import CodePage, codepage
@@ -45,7 +45,6 @@ Format = Annotated[
     ),
 ]
 Lrecl = Annotated[int, typer.Option("--lrecl", min=0, help="The record length of FILE, for the F formats.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 @app.command("read")

@@ -9,7 +9,7 @@ import typer
 
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.output import Json, emit, emit_json, emit_table
 
 if TYPE_CHECKING:
     from tdqsim.core.store.check import StoreReport
@@ -19,7 +19,6 @@ store = typer.Typer(rich_markup_mode=None, help="Check, salvage, compact and bac
 app.add_typer(store, name="store")
 
 Where = Annotated[Path, typer.Argument(metavar="STORE", help="The store's directory.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 @store.command("check")

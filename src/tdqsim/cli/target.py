@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
@@ -482,6 +482,29 @@ _OPTIONS: Final = {
 }  # fmt: skip
 
 
+def with_options(function: _Command, options: Mapping[str, Any], make: Callable[..., Any]) -> _Command:
+    """A command whose first parameter is made from options.
+
+    Args:
+        function: the command.
+        options: the annotations of the options by name; each is None if it is not given.
+        make: called with the options by name; returns what the command gets.
+    """
+    _first, *own = signature(function, eval_str=True).parameters.values()
+
+    @wraps(function)
+    def command(**arguments: Any) -> None:
+        function(make(**{name: arguments.pop(name) for name in options}), **arguments)
+
+    given = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=hint) for name, hint in options.items()]
+    named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own]
+    required = [each for each in named if each.default is Parameter.empty]
+    parameters = [*required, *given, *(each for each in named if each.default is not Parameter.empty)]
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
 def takes_target(*, changes: bool = False) -> Callable[[_Command], _Command]:
     """Decorate a command that works on a region: options that select it replace its first parameter, the target.
 
@@ -491,24 +514,20 @@ def takes_target(*, changes: bool = False) -> Callable[[_Command], _Command]:
         changes: whether the command changes something; it then requires a store.
     """
 
+    def target_of(
+        region: Path | None,
+        definitions: list[Path] | None,
+        store: Path | None,
+        dd: list[str] | None,
+        server: str | None,
+    ) -> RegionTarget:
+        target = RegionTarget(region, definitions or [], store, dd or [], server or "")
+        if changes:
+            target.require_target()
+        return target
+
     def declare(function: _Command) -> _Command:
-        first, *own = signature(function, eval_str=True).parameters.values()
-
-        @wraps(function)
-        def command(**arguments: Any) -> None:
-            given = {name: arguments.pop(name) for name in _OPTIONS}
-            target = RegionTarget(
-                given["region"], given["definitions"] or [], given["store"], given["dd"] or [], given["server"] or ""
-            )
-            if changes:
-                target.require_target()
-            function(target, **arguments)
-
-        options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]
-        required = [parameter for parameter in own if parameter.default is Parameter.empty]
-        parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
-        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        command = with_options(function, _OPTIONS, target_of)
         command.takes_target = True  # type: ignore[attr-defined]
         return command
 

@@ -19,7 +19,7 @@ from tdqsim.cobol.vendor_options import vendor_options
 from tdqsim.definitions import node_at
 from tdqsim.errors import Problem, TdqError
 from tdqsim.hosting import CodePage, did_you_mean
-from tdqsim.state import queues, transactions
+from tdqsim.state import queues
 
 Steps = tuple[str | int, ...]
 """The keys and numbers that lead from a case to a value."""
@@ -165,7 +165,7 @@ class CaseCheck:
             yield CaseMistake(steps, name, f"queue {name} is not installed{did_you_mean(name, self._queues)}")
 
     def _transaction(self, steps: Steps, name: str) -> Iterator[CaseMistake]:
-        known = [each.name for each in transactions(self._region)]
+        known = list(self._region.resources.transactions)
         if name not in known:
             yield CaseMistake(steps, name, f"transaction {name} is not defined{did_you_mean(name, known)}")
 

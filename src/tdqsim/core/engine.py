@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +64,7 @@ class EngineStopped(TdqError):
     """The engine accepts no more calls, or stopped before this call ended."""
 
 
-class CallCancelled(TdqError):
+class CallCancelled(TdqError, CancelledError):
     """The submitter has cancelled a call; this is raised where the call waits."""
 
 

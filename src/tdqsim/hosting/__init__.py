@@ -17,7 +17,7 @@ Other threads give it work by ``submit`` and get a future. Requests to regions o
 The names by their purpose: the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`; tasks that
 wait (``Strand``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores
 (``StoredRegion``, ``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``); code pages
-(``codepage``, ``CodePage``); operator's requests as text (``parse_cemt``, ``session`` of CECI).
+(``codepage``, ``CodePage``).
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from tdqsim.cics.internals import RegionInternals
     from tdqsim.cics.queues.offline import StoredRegion
     from tdqsim.cics.ship.network import FarLink
-    from tdqsim.cics.text.ceci import session
-    from tdqsim.cics.text.cemt_request import parse_cemt
     from tdqsim.core.capitals import capitals
     from tdqsim.core.clock import NS_PER_SECOND
     from tdqsim.core.codepage import CodePage, codepage
     from tdqsim.core.control import Address
-    from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
+    from tdqsim.core.engine import Engine, EngineStopped
     from tdqsim.core.hexadecimal import hex_bytes
     from tdqsim.core.messages import FrameDecoder, MessageFrame
     from tdqsim.core.own_frames import discards_errors
@@ -54,7 +52,6 @@ __all__ = [
     "WAIT",
     "Address",
     "BorrowedStore",
-    "CallCancelled",
     "CodePage",
     "Engine",
     "EngineStopped",
@@ -75,11 +72,9 @@ __all__ = [
     "did_you_mean",
     "discards_errors",
     "hex_bytes",
-    "parse_cemt",
     "product_fault",
     "read_at",
     "run_program",
-    "session",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -88,13 +83,11 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.cics.internals": ("RegionInternals",),
         "tdqsim.cics.queues.offline": ("StoredRegion",),
         "tdqsim.cics.ship.network": ("FarLink",),
-        "tdqsim.cics.text.ceci": ("session",),
-        "tdqsim.cics.text.cemt_request": ("parse_cemt",),
         "tdqsim.core.capitals": ("capitals",),
         "tdqsim.core.clock": ("NS_PER_SECOND",),
         "tdqsim.core.codepage": ("CodePage", "codepage"),
         "tdqsim.core.control": ("Address",),
-        "tdqsim.core.engine": ("CallCancelled", "Engine", "EngineStopped"),
+        "tdqsim.core.engine": ("Engine", "EngineStopped"),
         "tdqsim.core.hexadecimal": ("hex_bytes",),
         "tdqsim.core.messages": ("FrameDecoder", "MessageFrame"),
         "tdqsim.core.own_frames": ("discards_errors",),

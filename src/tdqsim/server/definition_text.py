@@ -47,7 +47,7 @@ def check_no_code(region: Region, definitions: Definitions, *, allowed: bool) ->
     """
     if allowed:
         return
-    handlers = {each.name: each.handler for each in state.transactions(region)}
+    handlers = {name: each.definition.handler for name, each in region.resources.transactions.items()}
     problems = []
     for entry in definitions.entries:
         handler = getattr(entry.resource, "handler", "")

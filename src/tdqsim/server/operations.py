@@ -10,8 +10,8 @@ from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 
+from tdqsim.cics import parse_cemt
 from tdqsim.facts import table
-from tdqsim.hosting import parse_cemt
 from tdqsim.languages import Resolved
 from tdqsim.server.users import Role
 

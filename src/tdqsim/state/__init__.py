@@ -34,7 +34,7 @@ from tdqsim.cics.inspection.explain_requests import Prediction
 from tdqsim.cics.inspection.install_preview import PlannedInstall
 from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.inspection.records import records as _records
-from tdqsim.cics.inspection.state import LinkState, QueueState, TaskState, TransactionState, UnitState
+from tdqsim.cics.inspection.state import LinkState, QueueState, TaskState, UnitState
 from tdqsim.cics.inspection.waits import Wait, waits_of
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import check_command, may_use
@@ -91,7 +91,6 @@ __all__ = [
     "space",
     "statistics",
     "tasks",
-    "transactions",
     "units",
     "waits",
 ]
@@ -231,11 +230,6 @@ def space(region: Region) -> tuple[int, int]:
     intra = core_of(region).intra
     in_use = intra.count() if intra.in_use >= intra.capacity else intra.in_use  # counting is only for a full one
     return in_use, intra.capacity
-
-
-def transactions(region: Region) -> Iterator[TransactionState]:
-    """The transactions, in the order of installation."""
-    return _state.transaction_states(core_of(region))
 
 
 def links(region: Region) -> Iterator[LinkState]:

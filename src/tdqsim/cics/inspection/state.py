@@ -245,26 +245,6 @@ class UnitState:
     works: tuple[WorkState, ...]
 
 
-class TransactionState(NamedTuple):
-    """A transaction.
-
-    Attributes:
-        name: its id.
-        program: the name of its program; empty if a Python function is its program.
-        enabled: whether it is ENABLED.
-        remotesystem: the SYSID of the region that owns it; empty for a local one.
-        handler: the Python function that its definition names, ``module:function``; empty for none.
-        runs: whether a task of it would find a program here.
-    """
-
-    name: str
-    program: str
-    enabled: bool
-    remotesystem: str
-    handler: str
-    runs: bool
-
-
 class LinkState(NamedTuple):
     """A connection: its name, its NETNAME, and whether it is ACQUIRED."""
 
@@ -464,15 +444,7 @@ def unit_state(uow: UnitOfWork) -> UnitState:
     )
 
 
-# -- transactions and connections -------------------------------------------------------------------------------------
-
-
-def transaction_states(region: RegionData) -> Iterator[TransactionState]:
-    """The transactions of a region, in the order of installation."""
-    for name, entry in region.transactions.items():
-        handler = str(getattr(entry.definition, "handler", "") or "")
-        runs = entry.program is not None
-        yield TransactionState(name, entry.program_name, entry.enabled, entry.remotesystem, handler, runs)
+# -- connections ------------------------------------------------------------------------------------------------------
 
 
 def link_states(region: RegionData) -> Iterator[LinkState]:

@@ -1,9 +1,9 @@
 """CECI: commands that a user types one after another in one task.
 
-``ceci.session(region)`` starts the task, which lasts until :meth:`CeciSession.end`. A command may begin with the word
-CECI. Words may be abbreviated to a unique prefix, values need no quotes, names that begin with ``&`` are variables of
-the session, receivers need no variable, and no condition is raised: the result of every command has RESPONSE, EIBRESP
-and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
+:func:`ceci` executes one command; ``session(region)`` starts a task that lasts until :meth:`CeciSession.end`. A command
+may begin with the word CECI. Words may be abbreviated to a unique prefix, values need no quotes, names that begin with
+``&`` are variables of the session, receivers need no variable, and no condition is raised: the result of every command
+has RESPONSE, EIBRESP and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
 """
 
 from __future__ import annotations
@@ -188,3 +188,13 @@ def session(region: RegionBase, variables: Received | None = None, *, task: Task
         task: an existing task in which to issue the commands; it continues after the session.
     """
     return CeciSession(region, {} if variables is None else variables, task)
+
+
+def ceci(
+    region: RegionBase, command: str, variables: Received | None = None, *, task: Task | None = None
+) -> CeciResult:
+    """Execute one CECI command; see :func:`session` for the arguments, and :meth:`CeciSession.execute`."""
+    if task is not None:
+        return session(region, variables, task=task).execute(command)
+    with session(region, variables) as alone:
+        return alone.execute(command)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from typing import NamedTuple
 
 from tdqsim.errors import ConversionError, SystemClosed
-from tdqsim.hosting import CallCancelled, EngineStopped, codepage, product_fault
+from tdqsim.hosting import EngineStopped, codepage, product_fault
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
 from tdqsim.server.audit import audit, cl_command_name, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
@@ -30,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
-_OVER = (CallCancelled, EngineStopped, JobEnded, SystemClosed)
+_OVER = (CancelledError, EngineStopped, JobEnded, SystemClosed)
 """Exceptions that end a request after its client has disconnected; programs do not raise them."""
 
 

@@ -10,8 +10,8 @@ from fastapi import Path, Query, Request
 
 from tdqsim import state
 from tdqsim.cics import Region, Task, cemt
+from tdqsim.cics import ceci as execute_ceci
 from tdqsim.errors import UsageError
-from tdqsim.hosting import session as ceci_session
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.answers.tables import DumpState, IncidentState, TaskEntry, UnitOfWorkState
 from tdqsim.server.answers.work import (
@@ -128,7 +128,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
         if command.name == "RETURN":
             raise UsageError("RETURN is refused: end a unit of work by commit, or by DELETE")
         variables = host.units.variables(unit)
-        answer = ceci_session(_region_of(task), variables, task=task).execute(line.text)
+        answer = execute_ceci(_region_of(task), line.text, variables, task=task)
         return cast("CeciAnswer", {"text": answer.text, **answer.as_dict()})
 
     answer: CeciAnswer = await attended(request, _in_unit(host, unit, user, act))

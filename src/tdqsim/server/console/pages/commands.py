@@ -14,9 +14,8 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics import CemtError, Region, Task, cemt
+from tdqsim.cics import CemtError, Region, Task, ceci, cemt
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.hosting import session
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
@@ -118,7 +117,7 @@ class _Ceci:
             if not text or not await self._begun(_resolved(text)):
                 return
             answer = self.visit.console.host.units.do(
-                self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
+                self.unit, self._user, lambda task: ceci(self.region, text, self.variables, task=task)
             )
             self.visit.say(f"CECI {text}: ...")
             result = await asyncio.wrap_future(answer)

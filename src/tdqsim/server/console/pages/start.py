@@ -135,10 +135,11 @@ class _Start:
 
 def _transactions(region: Region) -> list[Row]:
     rows: list[Row] = []
-    for each in sorted(state.transactions(region))[:_SHOWN]:
+    for name, each in sorted(region.resources.transactions.items())[:_SHOWN]:
+        runs = each.program is not None
         shown: Cell = {"text": "ENABLED", "tone": "ok"} if each.enabled else {"text": "DISABLED", "tone": "warn"}
-        if each.enabled and not each.runs and not each.remotesystem:
+        if each.enabled and not runs and not each.remotesystem:
             shown = {"text": "no program", "tone": "warn"}
-        program = each.program or ("Python function" if each.runs else "")
-        rows.append({"id": each.name, "cells": [each.name, program, shown, each.remotesystem]})
+        program = each.program_name or ("Python function" if runs else "")
+        rows.append({"id": name, "cells": [name, program, shown, each.remotesystem]})
     return rows
