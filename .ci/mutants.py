@@ -54,17 +54,17 @@ from _alterations import KINDS, Mutant, marked, mutants_of
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tdqsim"
 ROOMS = (
-    "core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi", "report", "testing", "client", "cli",
-    "cobol", "server", "pipeline",
+    "core", "facts", "definitions", "datasets", "layouts", "faults", "hosting", "languages", "state", "cics", "ibmi",
+    "report", "testing", "client", "cli", "cobol", "probe", "server", "pipeline",
 )  # fmt: skip
 WITNESSES = (
-    "core", "layouts", "definitions", "datasets", "cics", "ibmi", "testing", "recovery", "verified", "cli", "examples",
-    "report", "cobol", "client", "server", "pipeline",
+    "core", "layouts", "definitions", "datasets", "state", "cics", "ibmi", "testing", "recovery", "verified", "cli",
+    "examples", "report", "cobol", "client", "probe", "server", "pipeline",
 )  # fmt: skip
 """The folders of tests that may notice. Those of the drawn rooms run first, the quick ones before the slow ones:
 what is left when the time is over stays undecided."""
 NEARBY = {"server": {"client", "cli"}, "client": {"server"}, "cli": {"server"}, "cobol": {"examples", "cli"}}
-SLOW = {"report", "cobol", "client", "server", "pipeline"}
+SLOW = {"report", "cobol", "client", "probe", "server", "pipeline"}
 """Folders that run only when a place of their room, or one near it, was drawn."""
 OUTCOMES = ("killed", "survived", "untouched", "undecided")
 LONGEST = 60
