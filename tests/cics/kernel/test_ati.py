@@ -353,6 +353,9 @@ def test_an_initiation_that_fails_is_tried_by_every_later_write(make_region: Mak
     region.register("PAYP", program)
     region.writeq_td("TRGQ", b"6")
     assert starts == [6]
+    region.discard_transaction("PAYP")  # after a cycle it is told again
+    fill(region, "TRGQ", b"7", b"8")
+    assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in console) == 3
 
 
 @pytest.mark.rule("ATI-REMOTE-TRANSACTION", "ATI-DISABLED-TRANSACTION", "ATI-NO-PROGRAM")

@@ -499,6 +499,51 @@ def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(run
     region.close()
 
 
+def test_a_recoverable_request_that_comes_during_a_doubt_does_not_replace_the_one_in_doubt(runs: Runs) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        task.start("LATE", b"in doubt", reqid="RECA", minutes=1, protect=True)
+        assert region.recovery.branch("XA1", task).prepare()
+    region.close(clean=False)
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECB')", b"meanwhile")
+    region.recovery.branch("XA1").commit()
+    region.close(clean=False)
+    region = runs.begin()
+    later(region, 60)
+    assert sorted(data for _, data, _ in runs.seen) == [[b"in doubt"], [b"meanwhile"]]
+    region.close()
+
+
+def test_a_start_whose_data_its_own_unit_of_work_has_retrieved_does_not_come_back(runs: Runs) -> None:
+    region = runs.begin()
+    got: list[bytes] = []
+
+    @region.transaction("OTHR")
+    def other(task: Task) -> None:
+        task.start("OTHR", b"mine", reqid="RECMINE", termid="T001")
+        got.append(task.retrieve())
+
+    region.execute("START TRANSID('OTHR') TERMID('T001')", {})
+    run_what_is_due(region)
+    region.close(clean=False)
+    region = runs.begin()
+    region.register("OTHR", lambda task: got.append(task.retrieve(nohandle=True)))
+    run_what_is_due(region)
+    assert got == [b"mine"]
+    region.close()
+
+
+def test_the_task_of_a_start_at_a_terminal_where_nobody_has_signed_on_is_of_the_default_user(region: Region) -> None:
+    users: list[str] = []
+    region.register("LATE", lambda task: users.append(task.userid))
+    with region.task(userid="ANNA") as task:
+        task.start("LATE", termid="T001")
+        task.start("LATE")
+    run_what_is_due(region)
+    assert sorted(users) == ["ANNA", "CICSUSER"]
+
+
 @pytest.mark.parametrize("start", ["COLD", "INITIAL"])
 @pytest.mark.rule("IC-RESTART-COLD")
 def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
@@ -512,12 +557,16 @@ def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
     region.close()
 
 
-def test_a_request_that_is_due_waits_for_the_handler_of_its_transaction(runs: Runs) -> None:
+@pytest.mark.parametrize("restarts", [0, 1, 2])
+def test_a_request_that_is_due_waits_for_the_handler_of_its_transaction(runs: Runs, restarts: int) -> None:
     region = runs.begin()
     ask(region, "AFTER MINUTES(1) FROM(D)", b"x")
     region.close()
     runs.clock.advance(3600)
     seen: list[bytes] = []
+    for _ in range(restarts):
+        with Region(DEFINITIONS, store=runs.path, clock=runs.clock) as region:
+            run_what_is_due(region)
     with Region(DEFINITIONS, store=runs.path, clock=runs.clock) as region:
         run_what_is_due(region)
         region.register("LATE", lambda task: seen.append(task.retrieve()))

@@ -162,3 +162,13 @@ def test_length_says_how_much_of_a_name_is_enqueued(region: Region, release: str
         else:
             owner.syncpoint()
         assert answer(b"PAYMENT") == "NORMAL"
+
+
+def test_a_generated_reqid_is_none_that_a_delay_or_another_start_has(region):
+    def program(task):
+        task.start("LATE", hours=1, reqid="DF000002")
+        generated = [task.start("LATE", hours=1) for _ in range(2)]
+        assert generated == ["DF000003", "DF000004"]
+
+    region.start(lambda task: task.delay(hours=1, reqid="DF000001"))
+    region.start(program)

@@ -410,13 +410,13 @@ def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
 
 
 def _take_data(task: TaskBase, request: StartRequest) -> None:
-    """Take the data; recoverable data only once the unit of work that has issued START has ended.
+    """Take the data; recoverable data of another unit of work only once that has ended.
 
     Raises:
         Condition: NOTFND: it was backed out.
     """
     starts = task._region.starts
-    if request.unit is not None:
+    if request.unit is not None and request.unit is not task._unit:
         wait(task, lambda: WAIT if request.unit is not None else None, starts.waiting, "TSQUEUE", request.reqid)
     if request is task._start_data:
         task._start_data = None
