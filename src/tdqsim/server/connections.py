@@ -32,6 +32,11 @@ class Connections:
             self._sets.append(connections)
 
     @property
+    def full(self) -> bool:
+        """Whether as many connections are open as allowed."""
+        return sum(map(len, self._sets)) >= self.most
+
+    @property
     def exceeded(self) -> bool:
         """Whether more connections are open than allowed."""
         return sum(map(len, self._sets)) > self.most

@@ -12,6 +12,7 @@ import pytest
 from tdqsim.core.engine import Engine
 from tdqsim.definitions.machine import Machine
 from tdqsim.ibmi import System
+from tdqsim.server.connections import Connections
 from tdqsim.server.hostservers import Account, Accounts, HostServers
 from tests.server.hostservers.java import JAR, compile_java
 from tests.server.hostservers.wire import Client
@@ -34,6 +35,7 @@ class Served:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
+        self.connections = Connections()
         self.servers = HostServers(
             self.engine,
             self.system,
@@ -41,6 +43,7 @@ class Served:
             mapper=0,
             tls=tls,
             ports=dict.fromkeys(SERVICES, 0),
+            connections=self.connections,
         )
         asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(300)
 

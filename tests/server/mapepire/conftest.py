@@ -26,7 +26,9 @@ class Door(Served):
         super().__init__()
         made = tls.made(folder, "127.0.0.1")
         self.pem, context = made.certificate, made.context()
-        self.door = Mapepire(self.engine, self.system, Accounts(self.accounts.values()), tls=context)
+        self.door = Mapepire(
+            self.engine, self.system, Accounts(self.accounts.values()), tls=context, connections=self.connections
+        )
         asyncio.run_coroutine_threadsafe(self.door.start(), self.loop).result(300)
 
         def make() -> None:

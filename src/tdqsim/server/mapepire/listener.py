@@ -106,8 +106,10 @@ class Mapepire:
             return response
         if not path.startswith("/db"):
             return connection.respond(HTTPStatus.NOT_FOUND, "not found\n")
+        if self._all.full:
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"{self._all.most} connections are open\n")
         given = _credentials(request.headers.get("Authorization", ""))
-        if given is None or len(self.connections) >= self._all.most:
+        if given is None:
             return connection.respond(HTTPStatus.FORBIDDEN, "a user and a password without a colon are needed\n")
         connection.username = given[0]
         connection.credentials = given  # type: ignore[attr-defined]
@@ -116,7 +118,7 @@ class Mapepire:
     async def _connected(self, connection: ServerConnection) -> None:
         self.connections.add(connection)
         try:
-            if not self._all.exceeded:
+            if not self._all.exceeded:  # others may have come since it was admitted
                 await _Conversation(self, self._host, connection).run()
         finally:
             self.connections.discard(connection)
@@ -136,7 +138,6 @@ class _Conversation:
         self._requests = Requests(host, capitals(user), password, str(connection.remote_address[0]))
         self._order = asyncio.Lock()
         self._running: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(BOUNDS["waiting_receives"])
 
     async def run(self) -> None:
         """Read requests until the client disconnects; then cancel those that wait, and end the server job."""
@@ -149,7 +150,8 @@ class _Conversation:
                 if not valid:
                     await self._connection.send(json.dumps(request) + "\n")
                     continue
-                await self._room.acquire()
+                if len(self._running) >= BOUNDS["waiting_receives"]:
+                    await self._room_for_one()
                 task = asyncio.create_task(self._answer(request))
                 self._running.add(task)
                 task.add_done_callback(self._ended)
@@ -164,13 +166,18 @@ class _Conversation:
             with suppress(EngineStopped):
                 await self._server.submit(self._requests.close)
 
+    async def _room_for_one(self) -> None:
+        """Wait until one of the requests has ended, or the client has disconnected."""
+        gone = asyncio.create_task(self._connection.wait_closed())
+        await asyncio.wait({gone, *self._running}, return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+
     def _too_late(self) -> None:
         if not self._requests.connected:
             self._connection.transport.abort()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._room.release()
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, ConnectionClosed | EngineStopped):
             _LOG.error("a request failed: %s", one_line(repr(error)), exc_info=error)

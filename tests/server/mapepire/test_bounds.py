@@ -1,0 +1,119 @@
+"""How much the Mapepire server takes over its socket, and what becomes of a client whose rights go while it is there."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tdqsim.server.connections import Connections
+from tdqsim.server.hostservers.accounts import BOUNDS
+from tests.server.hostservers.wire import eventually
+from tests.server.mapepire.conftest import Door, Socket
+from tests.server.mapepire.test_protocol import ENTRIES, RECEIVE, put
+
+FRAME = 4 * 1024 * 1024
+
+
+def waiting(door):
+    """The receives that wait for an entry of QGPL/Q."""
+    return door.do(lambda: sum(len(each.waiters) for each in door.system.queues()))
+
+
+def test_a_message_has_at_most_four_mebibytes_and_one_more_byte_ends_the_connection(client):
+    one = client()
+    one.send_text('{"id":"most","type":"ping"}'.ljust(FRAME))
+    assert one.answer()["id"] == "most"
+    one.send_text('{"id":"more","type":"ping"}'.ljust(FRAME + 1))
+    with pytest.raises(ConnectionClosed) as closed:
+        one.answer()
+    assert closed.value.rcvd.code == 1009
+    assert client().ask("ping")["alive"]
+
+
+def test_the_request_behind_as_many_receives_as_may_wait_is_answered_when_one_of_them_has_ended(
+    client, door, monkeypatch
+):
+    assert BOUNDS["waiting_receives"] == 1000
+    monkeypatch.setitem(BOUNDS, "waiting_receives", 2)
+    one, other = client(), client()
+    receives = [one.send("sql", sql=RECEIVE) for _ in range(2)]
+    eventually(lambda: waiting(door) == 2)
+    behind = one.send("getversion")
+    assert other.ask("getversion")["success"]
+    assert other.ask("getversion")["success"]  # the server has had the time to answer the other one too
+    put(other, "a")
+    assert [one.answer()["id"], one.answer()["id"]] == [receives[0], behind]
+    put(other, "b")
+    assert one.answer()["id"] == receives[1]
+
+
+def test_a_client_that_goes_away_behind_as_many_receives_as_may_wait_ends_its_job(client, door, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "waiting_receives", 2)
+    gone, one = client(), client()
+    for _ in range(4):
+        gone.send("sql", sql=RECEIVE)
+    eventually(lambda: waiting(door) == 2)
+    gone.abort()
+    eventually(lambda: door.do(lambda: len(door.system.jobs)) == 1)
+    put(one, "a", "b")
+    assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
+
+
+def test_of_the_statements_of_a_connection_the_oldest_is_forgotten(client, monkeypatch):
+    assert BOUNDS["mapepire_cursors"] == 1000
+    monkeypatch.setitem(BOUNDS, "mapepire_cursors", 2)
+    one = client()
+    kept = [one.ask("prepare_sql", sql=ENTRIES)["id"] for _ in range(3)]
+    assert one.ask("execute", cont_id=kept[0])["error"] == "Bad request: invalid correlation ID"
+    assert [one.ask("execute", cont_id=each)["success"] for each in kept[1:]] == [True, True]
+
+
+def test_a_connection_beyond_the_most_is_refused_until_one_has_ended(client, door, monkeypatch):
+    assert Connections.most == 4000
+    monkeypatch.setattr(Connections, "most", 2)
+    one, _other = client(), client()
+    with pytest.raises(InvalidStatus) as refused:
+        client()
+    assert refused.value.response.status_code == 503
+    assert b"connections" in refused.value.response.body
+    one.abort()
+    eventually(lambda: len(door.door.connections) == 1)
+    assert client().ask("ping")["alive"]
+
+
+def test_connections_of_other_listeners_count_too(client, door, monkeypatch):
+    monkeypatch.setattr(Connections, "most", 1)
+    with socket.create_connection(("127.0.0.1", door.ports["as-signon"]), timeout=300):
+        eventually(lambda: len(door.servers.connections) == 1)
+        with pytest.raises(InvalidStatus) as refused:
+            client()
+        assert refused.value.response.status_code == 503
+    eventually(lambda: not door.servers.connections)
+    assert client().ask("ping")["alive"]
+
+
+def test_a_silent_connection_is_closed(tmp_path, monkeypatch):
+    assert BOUNDS["mapper_seconds"] == 10
+    monkeypatch.setitem(BOUNDS, "mapper_seconds", 0.2)
+    door = Door(tmp_path)
+    context = ssl.create_default_context(cafile=str(door.pem))
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", door.door.port), timeout=300) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as silent,
+        ):
+            assert silent.recv(1) == b""
+    finally:
+        door.stop()
+
+
+def test_a_connection_without_a_sign_on_is_closed(door, monkeypatch):
+    assert BOUNDS["sign_on_seconds"] == 60
+    monkeypatch.setitem(BOUNDS, "sign_on_seconds", 0)
+    one = Socket(door)
+    with pytest.raises(ConnectionClosed):
+        one.receive()
+    one.close()
