@@ -284,25 +284,22 @@ def test_a_unit_of_work_belongs_to_the_user_who_has_begun_it(browser, access, ho
     assert browser.get(RECORDS, headers=hers).json()["records"] == ["X"]
 
 
-def test_sessions_are_bounded_in_number_and_life():
-    now = [0.0]
-    access = Gate()
-    access.sessions._now = lambda: now[0]
-    first, _session = access.sessions.begin("A", cookie=False)
-    secrets = [access.sessions.begin("A", cookie=False)[0] for _each in range(60)]
-    assert access.sessions.find(first, cookie=False) is None
-    assert access.sessions.find(secrets[-1], cookie=False) is not None
-    for number in range(3000):
-        access.sessions.begin(f"U{number}", cookie=False)
-    assert len(access.sessions) == 2000
-    last, _session = access.sessions.begin("Z", cookie=False)
-    now[0] = 3601.0
-    assert access.sessions.find(last, cookie=False) is None
-    long, _session = access.sessions.begin("Z", cookie=False)
-    for _each in range(13):
-        now[0] += 3500.0
-        found = access.sessions.find(long, cookie=False)
-    assert found is None
+def test_sessions_are_bounded_in_number():
+    sessions = Gate().sessions
+    secrets = [sessions.begin("A", cookie=False)[0] for _ in range(50)]
+    assert sessions.find(secrets[0], cookie=False) is not None
+    for gone in range(3):  # of one user the oldest ends, each time
+        secrets.append(sessions.begin("A", cookie=False)[0])
+        assert sessions.find(secrets[gone], cookie=False) is None
+        assert sessions.find(secrets[gone + 1], cookie=False) is not None
+    assert len(sessions) == 50
+    for number in range(1950):
+        sessions.begin(f"U{number}", cookie=False)
+    assert (len(sessions), sessions.find(secrets[3], cookie=False) is not None) == (2000, True)
+    sessions.begin("Z", cookie=False)  # of all users too
+    assert (len(sessions), sessions.find(secrets[3], cookie=False)) == (2000, None)
+    sessions.end_all("A")
+    assert len(sessions) == 1951
 
 
 def test_changes_are_told_with_user_and_origin_and_without_secrets(browser):

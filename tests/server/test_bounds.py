@@ -135,10 +135,11 @@ def test_a_session_lives_twelve_hours_and_ends_after_an_hour_without_use():
         now[0] = hour * 1800.0
         assert sessions.find(used, cookie=False) is not None
     assert sessions.find(idle, cookie=False) is None
-    now[0] = 43_199.0
+    now[0] = 43_200.0
     assert sessions.find(used, cookie=False) is not None
     now[0] = 43_201.0
     assert sessions.find(used, cookie=False) is None
+    assert len(sessions) == 0  # what has ended is not kept
 
 
 @pytest.mark.parametrize(

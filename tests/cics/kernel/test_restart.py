@@ -129,14 +129,20 @@ def test_the_last_read_of_a_physical_queue(
     assert [second.readq_td("PHYQ") for _ in range(len(expected) + 1)] == [*expected, b"5"]
 
 
-def test_the_last_reads_of_several_units_of_work(make_region: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("readers", "left"),
+    [((0, 1, 0), [b"2", b"3", b"4"]), ((0, 1), [b"1", b"2", b"3", b"4"]), ((1, 0), [b"1", b"2", b"3", b"4"])],
+)
+def test_the_last_reads_of_several_units_of_work(
+    make_region: Make, tmp_path: Path, readers: tuple[int, ...], left: list[bytes]
+) -> None:
     first = make_region(store=tmp_path / "store")
     fill(first, "PHYQ", b"1", b"2", b"3", b"4")
-    one, two = first.task(), first.task()
-    for task in (one, two, one):
-        task.readq_td("PHYQ")
+    tasks = first.task(), first.task()
+    for reader in readers:
+        tasks[reader].readq_td("PHYQ")
     first.close(clean=False)
-    assert make_region(store=tmp_path / "store").peek("PHYQ") == [b"2", b"3", b"4"]
+    assert make_region(store=tmp_path / "store").peek("PHYQ") == left
 
 
 @pytest.mark.rule("RESTART-CATALOGUE", "RESTART-ENABLED", "RESTART-SET-KEPT")
@@ -153,8 +159,9 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
         ]
     )
     first.set_tdqueue("TRGQ", triggerlevel=7)
-    for name in ("OLDQ", "NEWQ"):
+    for name in ("OLDQ", "NEWQ", "TRGQ"):
         first.set_tdqueue(name, enablestatus="DISABLED")
+    first.set_tdqueue("TRGQ", atitranid="NEWT")
     first.discard_tdqueue("OLDQ")
     names, signature = list(first.tdqueues), first.tdqueues["TRGQ"].signature
     first.close(clean=clean)
@@ -163,6 +170,7 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     expect_rule("RESTART-CATALOGUE", second.readq_td, "LATE")
     assert second.tdqueues["NEWQ"].enablestatus is Cvda[rule("RESTART-ENABLED").message]
     assert second.tdqueues["TRGQ"].triggerlevel == int(rule("RESTART-SET-KEPT").message)  # type: ignore[attr-defined]
+    assert second.tdqueues["TRGQ"].transid == "NEWT"  # type: ignore[attr-defined]
     assert second.tdqueues["TRGQ"].signature == signature
     assert second.resources.transactions["NEWT"].dtimout_ns == 90 * 10**9
     assert second._core.terminal_control.get("TERMINAL", "T001").inservice
@@ -187,9 +195,11 @@ def test_the_order_of_installation_is_kept(make_region: Make, tmp_path: Path, cl
     first.create_tdqueue("BBBB", "TYPE(INTRA)")
     first.install([define_tdqueue(name="GONE", type="INTRA")])
     region = first
-    for _ in range(2):
-        names = [each.tdqueue for each in region.browse_tdqueue("TYPE")]
-        assert names == ["ZZZZ", "AAAA", "MMMM", "BBBB", "GONE"]
+    expected = ["ZZZZ", "AAAA", "MMMM", "BBBB", "GONE"]
+    for late in ("ADDD", "ACCC", "ABBB"):  # each behind those of the runs before
+        assert [each.tdqueue for each in region.browse_tdqueue("TYPE")] == expected
+        region.create_tdqueue(late, "TYPE(INTRA)")
+        expected.append(late)
         assert list(region.resources.transactions)[:2] == ["TRN9", "TRN1"]
         assert list(region.resources.terminals) == ["T009", "T001"]
         region.close(clean=clean)

@@ -10,11 +10,12 @@ from contextlib import suppress
 
 import pytest
 
-from tdqsim.server.hostservers import PasswordLevel, SignOnCode, block, refused_password
+from tdqsim.server.connections import Connections
+from tdqsim.server.hostservers import PasswordLevel, SignOnCode, block, listener, refused_password
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.log_limit import LogLimit
 from tests.rules import rule
-from tests.server.hostservers.wire import CLIENT, NAME, eventually, frame, send
+from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, eventually, frame, send
 
 BEFORE, AFTER = 4096, 4 * 1024 * 1024
 PARAMETERS = 32 * 1024 * 1024
@@ -79,6 +80,77 @@ def test_a_silent_connection_of_the_port_mapper_is_closed(serve, monkeypatch):
     with socket.create_connection(at, timeout=300) as silent, suppress(ConnectionResetError):
         assert silent.recv(1) == b""
     assert served.servers.connections == set()
+
+
+def closed(client):
+    """Whether the server closes the connection: waits until it does, or answers."""
+    with suppress(ConnectionResetError):
+        return client.answer() is None
+    return True
+
+
+def test_a_connection_without_a_sign_on_is_closed(serve, connect, monkeypatch):
+    assert BOUNDS["sign_on_seconds"] == 60
+    monkeypatch.setitem(BOUNDS, "sign_on_seconds", 0)
+    served = serve()
+    for service in ("as-signon", "as-dtaq", "as-rmtcmd", "as-database"):
+        assert closed(connect(served, service, 0xE007))
+    eventually(lambda: served.servers.connections == set())
+
+
+def test_a_connection_beyond_the_most_is_closed_until_one_has_ended(served, queue, connect, monkeypatch):
+    monkeypatch.setattr(Connections, "most", 2)
+    first, _other = connect(served, "as-dtaq", 0xE007), connect(served, "as-signon", 0xE009)
+    assert first.sign_on() == 0
+    eventually(lambda: len(served.servers.connections) == 2)
+    for service in ("as-dtaq", "as-signon", "mapper"):
+        assert closed(connect(served, service, 0xE007))
+    first.socket.close()
+    eventually(lambda: len(served.servers.connections) == 1)
+    assert connect(served, "as-dtaq", 0xE007).sign_on() == 0
+
+
+def test_the_receive_behind_as_many_as_may_wait_begins_when_one_of_them_has_ended(served, queue, connect, monkeypatch):
+    assert BOUNDS["waiting_receives"] == listener._MOST_ASIDE == 1000
+    monkeypatch.setattr(listener, "_MOST_ASIDE", 2)
+    one, other = connect(served, "as-dtaq", 0xE007), connect(served, "as-dtaq", 0xE007)
+    assert (one.sign_on(), other.sign_on()) == (0, 0)
+    for correlation in (1, 2, 3):
+        one.send(2, RECEIVE_FOR_EVER, correlation=correlation, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 2)
+    other.ask(1, NAME, template=20)  # the server has had the time to begin the third one too
+    assert served.do(lambda: len(queue.waiters)) == 2
+    for correlation, entry in enumerate((b"a", b"b", b"c"), 1):
+        other.ask(5, send(entry), template=22)
+        assert one.answer().correlation == correlation
+
+
+def test_a_client_that_sends_on_while_a_receive_waits_is_cut_off_and_takes_nothing(served, queue, connect, monkeypatch):
+    assert BOUNDS["waiting_bytes"] == 8 * 1024 * 1024
+    monkeypatch.setattr(listener, "_MOST_ASIDE", 1)
+    monkeypatch.setitem(BOUNDS, "waiting_bytes", 1000)
+    one, other = connect(served, "as-dtaq", 0xE007), connect(served, "as-dtaq", 0xE007)
+    assert (one.sign_on(), other.sign_on()) == (0, 0)
+    one.send(2, RECEIVE_FOR_EVER, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 1)
+    one.send(0x7FFE)
+    other.ask(5, send(b"a"), template=22)
+    assert [one.answer().request for _ in range(2)] == [0x8003, 0xFFFE]  # so much may wait
+    one.send(2, RECEIVE_FOR_EVER, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 1)
+    with suppress(ConnectionError):
+        one.send(0x7FFE, bytes(1000))
+    assert closed(one)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 0)
+    other.ask(5, send(b"b"), template=22)
+    assert served.do(lambda: queue.count) == 1
+
+
+def test_a_name_of_no_service_is_refused_before_it_ends(served):
+    for name in (b"as-nonesuch", b"as-dtaq" * 20):
+        with socket.create_connection(("127.0.0.1", served.ports["mapper"]), timeout=300) as client:
+            client.sendall(name)
+            assert client.recv(5) == b"-\0\0\0\0"
 
 
 @pytest.mark.rule("SIGNON-TEMPLATE", "DTAQ-TEMPLATE", "RMTCMD-TEMPLATE")

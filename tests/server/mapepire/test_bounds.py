@@ -12,7 +12,7 @@ from tdqsim.server.connections import Connections
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tests.server.hostservers.wire import eventually
 from tests.server.mapepire.conftest import Door, Socket
-from tests.server.mapepire.test_protocol import ENTRIES, RECEIVE, put
+from tests.server.mapepire.test_protocol import ENTRIES, RECEIVE, SEND, put
 
 FRAME = 4 * 1024 * 1024
 
@@ -20,6 +20,12 @@ FRAME = 4 * 1024 * 1024
 def waiting(door):
     """The receives that wait for an entry of QGPL/Q."""
     return door.do(lambda: sum(len(each.waiters) for each in door.system.queues()))
+
+
+def revoke(door):
+    """Take the authority to QGPL/Q from everybody who has none of his own."""
+    with door.system.job(user="QSECOFR") as job:
+        job.rvkobjaut("QGPL/Q", "*PUBLIC")
 
 
 def test_a_message_has_at_most_four_mebibytes_and_one_more_byte_ends_the_connection(client):
@@ -117,3 +123,38 @@ def test_a_connection_without_a_sign_on_is_closed(door, monkeypatch):
     with pytest.raises(ConnectionClosed):
         one.receive()
     one.close()
+
+
+def test_a_user_who_is_disabled_while_connected_keeps_the_job_and_gets_no_other(client, door):
+    """STATUS(*DISABLED) is about sign-ons, of which ``connect`` is one; it ends no job."""
+    one, other = client(), client("BERT", "Secret1pw")
+    job = one.ask("getdbjob")["job"]
+    door.do(lambda: door.system.chgusrprf("ANNA", status="*DISABLED"))
+    refused = one.ask("connect")
+    assert refused["error"] == "The application server rejected the connection. (User ID is disabled.)"
+    assert one.ask("getdbjob")["job"] == job
+    put(one, "sent")
+    assert client(connected=False).ask("connect")["sql_state"] == "08004"
+    assert other.ask("connect")["success"]
+    door.do(lambda: door.system.chgusrprf("ANNA", status="*ENABLED"))
+    assert one.ask("connect")["job"] != job
+
+
+def test_a_password_that_is_changed_while_connected_is_asked_for_by_the_next_connect(client, door):
+    one = client()
+    door.do(lambda: door.accounts["ANNA"].set_password("Another1pw"))
+    assert one.ask("ping")["db_alive"]
+    assert "Password is incorrect." in one.ask("connect")["error"]
+    assert client("ANNA", "Another1pw").ask("ping")["db_alive"]
+
+
+def test_authority_that_is_revoked_is_missed_by_the_next_connection_and_not_by_the_job_that_has_used_it(client, door):
+    """As on the system itself: a job that has sent goes on sending, and what it has not done before it may not do."""
+    one = client()
+    put(one, "a")
+    door.do(lambda: revoke(door))
+    put(one, "b")
+    assert one.ask("sql", sql=RECEIVE)["error"] == "[CPF9802] Not authorized to object Q in QGPL."
+    other = client()
+    refused = other.ask("prepare_sql_execute", sql=SEND, parameters=["c"])
+    assert refused["error"] == "[CPF9802] Not authorized to object Q in QGPL."
