@@ -60,12 +60,15 @@ class DebugClient:
             self.events.append(message)
 
     def attach(self, lines=None, functions=(), abends=None, **arguments):
-        """Attach with breakpoints: lines by file, texts of paragraphs and commands, options of exception breakpoints."""
+        """Attach with breakpoints: lines by file, texts of paragraphs and commands, options of exception breakpoints.
+
+        A line is a number, or a breakpoint of the protocol.
+        """
         self.request("initialize", adapterID="tdq")
         self.request("attach", **arguments)
         self.event("initialized")
         for file, numbers in (lines or {}).items():
-            breakpoints = [{"line": number} for number in numbers]
+            breakpoints = [number if isinstance(number, dict) else {"line": number} for number in numbers]
             self.request("setBreakpoints", source={"path": str(file)}, breakpoints=breakpoints)
         self.request("setFunctionBreakpoints", breakpoints=[{"name": text} for text in functions])
         self.request("setExceptionBreakpoints", **(abends or {"filters": []}))
@@ -73,7 +76,7 @@ class DebugClient:
 
     def stopped(self):
         """Wait for a stop: its reason, and the program and line of each frame."""
-        stop = self.event("stopped")
+        stop = self.last = self.event("stopped")
         self.thread = stop["threadId"]
         self.frames = self.request("stackTrace", threadId=self.thread)["stackFrames"]
         return stop["reason"], [(frame["name"], frame["line"]) for frame in self.frames]

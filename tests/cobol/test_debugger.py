@@ -568,3 +568,91 @@ def test_a_line_with_statements_of_one_verb_stops_once_each_time_it_is_entered(p
     assert client.go() == ("function breakpoint", [("TWICE MAIN-P", 9)])
     client.request("continue", threadId=client.thread)
     done.result(60)
+
+
+TIMES = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. TIMES.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 WS-I PIC S9(4) COMP VALUE 0.
+       01 WS-PRICE PIC S9(3)V99 COMP-3 VALUE 0.
+       01 WS-NAME PIC X(4) VALUE LOW-VALUES.
+       01 T.
+          05 N PIC 99 OCCURS 10 VALUE 5.
+       PROCEDURE DIVISION.
+       MAIN-P.
+           PERFORM UP-P 10 TIMES
+           CONTINUE.
+           GOBACK.
+       UP-P.
+           ADD 1 TO WS-I
+           ADD 0.25 TO WS-PRICE
+           IF WS-I = 7
+              MOVE 'IT''S' TO WS-NAME
+              MOVE 3 TO N (7)
+           END-IF
+           CONTINUE.
+"""
+
+
+def test_conditions_and_hit_counts_of_breakpoints_choose_the_arrivals_that_stop(place):
+    (place.folder / "TIMES.cbl").write_text(TIMES)
+    client, source = place.client, {"path": str(place.folder / "TIMES.cbl")}
+    client.attach({source["path"]: [16]})
+
+    def stops(*guards):
+        """The values of WS-I at the stops on line 22, and the texts of the stops."""
+        lines = [{"line": 13}, *({"line": 22} | guard for guard in guards)]
+        answer = client.request("setBreakpoints", source=source, breakpoints=lines)["breakpoints"]
+        place.start("TIMES")
+        found, texts = [], []
+        while client.stopped()[1][0][1] != 13:
+            found.append(client.evaluate("WS-I"))
+            texts.append(client.last["description"])
+            client.request("continue", threadId=client.thread)
+        client.request("continue", threadId=client.thread)
+        return found, texts, [each.get("message") for each in answer[1:]]
+
+    def where(condition="", hits=""):
+        return stops({"condition": condition, "hitCondition": hits})[0]
+
+    assert where("WS-I = 4") == ["4"]
+    assert where("ws-i not = 4 and ws-i not > 5") == ["1", "2", "3", "5"]
+    assert where("WS-PRICE >= 2.25 OR WS-I <> 1 AND WS-I < 3") == ["2", "9", "10"]
+    assert where("WS-NAME = 'IT''S'") == ["7", "8", "9", "10"]
+    assert where('WS-NAME (3:2) = "\'S"') == ["7", "8", "9", "10"]
+    assert where("WS-NAME = LOW-VALUES AND WS-I NOT < 5") == ["5", "6"]
+    assert where("N (WS-I) = 3") == ["7"]
+    assert where("T = '05050505050503'") == []
+    assert where("T (1:14) = '05050505050503'") == ["7", "8", "9", "10"]
+    assert where(hits="4") == ["4"]
+    assert where(hits="= 4") == ["4"]
+    assert where(hits=">= 8") == ["8", "9", "10"]
+    assert where(hits="% 4") == ["4", "8"]
+    assert where("WS-I > 2", "% 3") == ["5", "8"]  # the third and the sixth of those for which it is true
+    assert stops({"condition": "WS-I = 2"}, {"hitCondition": "2"}, {"hitCondition": "9"})[0] == ["2", "9"]
+
+    found, texts, _messages = stops({"condition": "WS-J = 2", "hitCondition": "3"})
+    assert found == [str(number) for number in range(1, 11)]
+    assert texts[0] == "the condition WS-J = 2 has no value: program TIMES has no item WS-J; did you mean WS-I?"
+    for guard, problem in (
+        ({"condition": "WS-I"}, "'WS-I' is not a condition; valid are, for example, WS-COUNT > 10 and NAME (1:3) = "),
+        ({"condition": "WS-I = 1 AND"}, "'WS-I = 1 AND' is not a condition"),
+        ({"hitCondition": "0"}, "the hit count '0' is not a number N from 1 on, >= N or % N"),
+    ):
+        found, _texts, [message] = stops(guard)
+        assert found == []
+        assert message.startswith(problem), message
+
+
+def test_a_breakpoint_on_a_command_has_a_condition_too(place):
+    client = place.client
+    client.attach({place.main: [17]})
+    guarded = [{"name": "COUNT-UP", "condition": "WS-COUNT = 1"}, {"name": "EXEC CICS WRITEQ TD", "hitCondition": "2"}]
+    client.request("setFunctionBreakpoints", breakpoints=guarded)
+    place.start()
+    assert client.stopped() == ("function breakpoint", [("MAIN COUNT-UP", 24)])
+    assert client.evaluate("WS-COUNT") == "1"
+    assert client.go() == ("breakpoint", [("MAIN FIRST-PARA", 17)])
+    client.request("disconnect")

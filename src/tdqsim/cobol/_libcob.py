@@ -21,6 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Protocol
 
+from tdqsim.cobol.symbols import LINE_BITS
 from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, private_folder
 from tdqsim.hosting import codepage, run_program
 
@@ -37,8 +38,6 @@ STAND_INS: Final = 256
 _TABLE: Final = 64 * 5 + HEADING
 _SHIM: Final = ("_shim.c", "_copies.c", "_guarded.c", "_libcob_overrides.c", "_external_calls.c")
 """The source text of the shim and of the files that it includes."""
-_LINE_BITS: Final = 20
-"""The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
 
 
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
@@ -229,11 +228,11 @@ class Libcob:
     def place(self, module: int, statement: int | None = None) -> str:
         """The file and line of a statement, by default of the current one; empty when unknown."""
         where = int(self._library.dfh_statement_of(module)) if statement is None else statement
-        return self._place(self.module_source(module, where >> _LINE_BITS) if where else "", where)
+        return self._place(self.module_source(module, where >> LINE_BITS) if where else "", where)
 
     @staticmethod
     def _place(source: str, where: int) -> str:
-        return f"{source}:{where & ((1 << _LINE_BITS) - 1)}" if source else ""
+        return f"{source}:{where & ((1 << LINE_BITS) - 1)}" if source else ""
 
     def module_name(self, module: int) -> str:
         """The PROGRAM-ID of a running program."""

@@ -21,8 +21,6 @@ from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.level import begin_coverage, reached_lines
 
-_LINE_BITS: Final = 20
-_LINE: Final = (1 << _LINE_BITS) - 1
 _PART: Final = "part-*.json"
 
 Branches = dict[int, list[tuple[int, int]]]
@@ -76,7 +74,7 @@ def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
         files: dict[str, SourceCoverage] = {}
         asked = {str(each.place) for each in module.commands if each.verb == PARAGRAPH and each.text != GO_BACK}
         for mark in module.symbols.statements:
-            source, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE
+            source, line = module.symbols.place(mark)
             if asked and f"{source}:{line}" in asked:
                 continue
             if (reached := counted.get((module.program, source))) is None:
@@ -86,7 +84,7 @@ def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
             lines[line] = lines.get(line, 0) + reached.pop(line, 0)
         generated = {str(each.place) for each in module.commands}
         for mark, pair in zip(module.outcomes, copies_of(module).outcomes(), strict=True):
-            file, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE
+            file, line = module.symbols.place(mark)
             if file in files and f"{file}:{line}" not in generated:
                 files[file].branches.setdefault(line, []).append(pair)
         for file, lines in files.items():

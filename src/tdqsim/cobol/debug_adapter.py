@@ -23,13 +23,14 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from tdqsim.cobol import watching
-from tdqsim.cobol.debug_breakpoints import FunctionBreakpoint, LineBreakpoint
+from tdqsim.cobol.debug_breakpoints import AnyBreakpoint, FunctionBreakpoint, LineBreakpoint
+from tdqsim.cobol.debug_conditions import StopCondition
 from tdqsim.cobol.debug_frames import ProgramFrame, absolute, split_place
 from tdqsim.cobol.debug_protocol import BadMessage, BadRequest, DebugArguments, DebugRequest, DebugStream
 from tdqsim.cobol.debug_session import DebugSession, DebugStop
 from tdqsim.cobol.debug_variables import EIB, StorageItem, named, roots
 from tdqsim.cobol.level import watch_statements
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 
 LOOPBACK: Final = "127.0.0.1"
 _ABENDS: Final = ("abend", "handled")
@@ -45,6 +46,8 @@ _LOG: Final = logging.getLogger("tdqsim.cobol")
 _CAPABILITIES: Final = {
     "supportsConfigurationDoneRequest": True,
     "supportsFunctionBreakpoints": True,
+    "supportsConditionalBreakpoints": True,
+    "supportsHitConditionalBreakpoints": True,
     "supportsSetVariable": True,
     "supportsSetExpression": True,
     "supportsEvaluateForHovers": True,
@@ -92,7 +95,7 @@ class _Client:
         body = {"reason": stop.reason, "threadId": stop.thread, "allThreadsStopped": True, "description": stop.text}
         self.tell("stopped", {**body, "text": stop.text} if stop.reason == "exception" else body)
 
-    def _verified(self, breakpoint_: LineBreakpoint | FunctionBreakpoint) -> None:
+    def _verified(self, breakpoint_: AnyBreakpoint) -> None:
         self.tell("breakpoint", {"reason": "changed", "breakpoint": _shown(breakpoint_)})
 
     def tell(self, event: str, body: Mapping[str, Any] | None = None) -> None:
@@ -157,19 +160,27 @@ class _Client:
         self.ended = True
         self.close()
 
-    def _number(self) -> int:
+    def _guarded(self, given: DebugArguments) -> tuple[int, StopCondition, str]:
+        """The number of a new breakpoint, its condition, and the problem with that."""
         self._numbers += 1
-        return self._numbers
+        try:
+            return self._numbers, StopCondition(given.text("condition", ""), given.text("hitCondition", "")), ""
+        except UsageError as error:
+            return self._numbers, StopCondition(), str(error)
 
     def _do_set_breakpoints(self, given: DebugArguments) -> Mapping[str, Any]:
         file = absolute(given.object("source").text("path"))
-        lines = [LineBreakpoint(self._number(), file, each.number("line")) for each in given.objects("breakpoints")]
+        lines = [
+            LineBreakpoint(*self._guarded(each), file, each.number("line")) for each in given.objects("breakpoints")
+        ]
         self._session.breakpoints.set_lines(file, lines)
         return {"breakpoints": [_shown(each) for each in lines]}
 
     def _do_set_function_breakpoints(self, given: DebugArguments) -> Mapping[str, Any]:
-        texts = [" ".join(each.text("name").upper().split()) for each in given.objects("breakpoints")]
-        functions = [FunctionBreakpoint(self._number(), text) for text in texts]
+        functions = [
+            FunctionBreakpoint(*self._guarded(each), " ".join(each.text("name").upper().split()))
+            for each in given.objects("breakpoints")
+        ]
         self._session.breakpoints.set_functions(functions)
         return {"breakpoints": [_shown(each) for each in functions]}
 
@@ -282,15 +293,13 @@ class _Client:
         return self._session.ask(lambda: self._set(named(self._session.frame(frame).storage, name), value))
 
 
-def _shown(breakpoint_: LineBreakpoint | FunctionBreakpoint) -> dict[str, Any]:
-    if isinstance(breakpoint_, FunctionBreakpoint):
-        verified, shown = breakpoint_.verified, {}
-    else:
-        verified = bool(breakpoint_.lines)
-        line = min(breakpoint_.lines, default=breakpoint_.wanted)
-        shown = {"line": line, "source": _source(breakpoint_.file)}
-    message = {} if verified else {"message": "no program that has run so far has such a statement"}
-    return {"id": breakpoint_.number, "verified": verified, **shown, **message}
+def _shown(breakpoint_: AnyBreakpoint) -> dict[str, Any]:
+    shown: dict[str, Any] = {"id": breakpoint_.number, "verified": breakpoint_.verified and not breakpoint_.problem}
+    if isinstance(breakpoint_, LineBreakpoint):
+        shown |= {"line": min(breakpoint_.lines, default=breakpoint_.wanted), "source": _source(breakpoint_.file)}
+    if not shown["verified"]:
+        shown["message"] = breakpoint_.problem or "no program that has run so far has such a statement"
+    return shown
 
 
 def _source(file: str) -> dict[str, Any]:

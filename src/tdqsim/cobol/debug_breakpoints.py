@@ -15,46 +15,65 @@ when a program is loaded; until then a breakpoint waits, unverified. A *function
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final
 
 from tdqsim.cobol.compiler import Module
-from tdqsim.cobol.debug_frames import absolute, place_of, split_place
+from tdqsim.cobol.debug_conditions import StopCondition
+from tdqsim.cobol.debug_frames import absolute
 
 _OPTION: Final = re.compile(r"[^\s()]+(?:\s*\((?:[^()]|\([^()]*\))*\))?")
 _COMMAND: Final = ("EXEC ", "EXECUTE ")
 
 
 @dataclass(slots=True, eq=False)
-class LineBreakpoint:
-    """A breakpoint on a line.
+class Breakpoint:
+    """A breakpoint of a client.
 
     Attributes:
         number: its number, for the client.
+        condition: which arrivals stop.
+        problem: why it cannot stop; empty if it can.
+    """
+
+    number: int
+    condition: StopCondition
+    problem: str
+
+
+@dataclass(slots=True, eq=False)
+class LineBreakpoint(Breakpoint):
+    """A breakpoint on a line.
+
+    Attributes:
         file: the absolute path.
         wanted: the line that the client asked for.
         lines: the lines with statements at which programs stop.
     """
 
-    number: int
+    reason = "breakpoint"
     file: str
     wanted: int
     lines: set[int] = field(default_factory=set)
 
+    @property
+    def verified(self) -> bool:
+        """Whether a loaded program has such a statement."""
+        return bool(self.lines)
+
 
 @dataclass(slots=True, eq=False)
-class FunctionBreakpoint:
+class FunctionBreakpoint(Breakpoint):
     """A breakpoint on a paragraph, a section, a program or a command.
 
     Attributes:
-        number: its number, for the client.
         text: the text of the client, in upper case.
         verified: whether a loaded program has such a paragraph or name; a command always counts.
     """
 
-    number: int
+    reason = "function breakpoint"
     text: str
     verified: bool = False
 
@@ -62,6 +81,10 @@ class FunctionBreakpoint:
     def options(self) -> list[str]:
         """The verb and the options of a command; empty for a paragraph or program."""
         return _options(self.text) if self.text.startswith(_COMMAND) else []
+
+
+AnyBreakpoint = LineBreakpoint | FunctionBreakpoint
+"""A breakpoint with a statement or a command at which it stops."""
 
 
 def _options(command: str) -> list[str]:
@@ -84,9 +107,8 @@ class Breakpoints:
         self.handled: tuple[str, ...] = ()
         self._lines: dict[str, list[LineBreakpoint]] = {}
         self._functions: list[FunctionBreakpoint] = []
-        self._commands: list[list[str]] = []
-        self._places: frozenset[str] = frozenset()
-        self._entries: frozenset[str] = frozenset()
+        self._commands: list[FunctionBreakpoint] = []
+        self._places: Mapping[str, list[AnyBreakpoint]] = {}
         self._modules: dict[Module, None] = {}
         self._repeated: dict[str, tuple[str, ...]] = {}
 
@@ -98,20 +120,20 @@ class Breakpoints:
     def set_functions(self, functions: Iterable[FunctionBreakpoint]) -> None:
         """Replace the breakpoints on paragraphs, programs and commands."""
         self._functions = list(functions)
-        self._commands = [each.options for each in self._functions if each.options]
+        self._commands = [each for each in self._functions if each.options and not each.problem]
         self._resolve()
 
     def set_abends(self, abends: Sequence[str], handled: Sequence[str]) -> None:
         """Replace the patterns of abend codes."""
         self.abends, self.handled = tuple(abends), tuple(handled)
 
-    def meet(self, module: Module) -> list[LineBreakpoint | FunctionBreakpoint] | None:
+    def meet(self, module: Module) -> list[AnyBreakpoint] | None:
         """Take in a program that runs; returns the breakpoints that it verifies, None if it was known."""
         if module in self._modules:
             return None
         before = self._verified()
         self._modules[module] = None
-        self._repeated.update((place_of(module, mark), verbs) for mark, verbs in module.symbols.repeated)
+        self._repeated.update((_place(module, mark), verbs) for mark, verbs in module.symbols.repeated)
         self._resolve()
         return [each for each in self._verified() if each not in before]
 
@@ -129,50 +151,59 @@ class Breakpoints:
             return 0
         return verbs.index(what, before if what in verbs[before:] else 0) + 1
 
-    def _verified(self) -> list[LineBreakpoint | FunctionBreakpoint]:
-        lines = [each for some in self._lines.values() for each in some if each.lines]
-        return [*lines, *(each for each in self._functions if each.verified)]
+    def _verified(self) -> list[AnyBreakpoint]:
+        every: list[AnyBreakpoint] = [*self._functions]
+        for lines in self._lines.values():
+            every += lines
+        return [each for each in every if each.verified and not each.problem]
 
     def _resolve(self) -> None:
-        places, entries = set[str](), set[str]()
+        places: dict[str, list[AnyBreakpoint]] = {}
         for module in list(self._modules):
             for source in filter(None, module.symbols.sources):
                 for each in self._lines.get(absolute(source), ()):
-                    line = _statement_line(module, source, each.wanted)
+                    line = 0 if each.problem else _statement_line(module, source, each.wanted)
                     if line:
                         each.lines.add(line)
-                        places.add(f"{source}:{line}")
+                        places.setdefault(f"{source}:{line}", []).append(each)
         for function in self._functions:
             found = {place for module in self._modules for place in _entries(module, function.text)}
             function.verified = bool(found or function.options)
-            entries |= found
-        self._places, self._entries = frozenset(places), frozenset(entries)
+            for place in () if function.problem else found:
+                places.setdefault(place, []).append(function)
+        self._places = places
 
-    def at_place(self, place: str) -> str:
-        """Why to stop at a statement: ``breakpoint``, ``function breakpoint`` or an empty text."""
-        if place in self._places:
-            return "breakpoint"
-        return "function breakpoint" if place in self._entries else ""
+    def at_place(self, place: str) -> list[AnyBreakpoint]:
+        """The breakpoints on a statement."""
+        return self._places.get(place, [])
 
-    def at_command(self, command: str) -> bool:
-        """Whether to stop at a command, as the program has it."""
+    def at_command(self, command: str) -> list[FunctionBreakpoint]:
+        """The breakpoints on a command, as the program has it."""
         if not self._commands:
-            return False
+            return []
         given = _options(command)
         names = {each.partition("(")[0] for each in given}
-        return any(
-            given[:1] == wanted[:1] and all(each in (given if "(" in each else names) for each in wanted[1:])
-            for wanted in self._commands
-        )
+        return [
+            each
+            for each in self._commands
+            if given[:1] == each.options[:1]
+            and all(option in (given if "(" in option else names) for option in each.options[1:])
+        ]
 
     def at_abend(self, code: str, *, handled: bool) -> bool:
         """Whether to stop at an abend."""
         return any(fnmatchcase(code, pattern) for pattern in (self.handled if handled else self.abends))
 
 
+def _place(module: Module, mark: int) -> str:
+    """The user's file and line of a mark."""
+    file, line = module.symbols.place(mark)
+    return f"{file}:{line}"
+
+
 def _statement_line(module: Module, source: str, wanted: int) -> int:
     """The first line from a wanted one on that has a statement in a file; 0 if there is none."""
-    places = (split_place(place_of(module, mark)) for mark in module.symbols.statements)
+    places = map(module.symbols.place, module.symbols.statements)
     return min((line for file, line in places if file == source and line >= wanted), default=0)
 
 
@@ -185,9 +216,9 @@ def _entries(module: Module, text: str) -> list[str]:
     if not program and name == module.program and module.symbols.statements:
         first = next((each.first for each in module.symbols.paragraphs if each.first), min(module.symbols.statements))
         marks.append(min(first, _first_in_main_file(module)))
-    return [place_of(module, mark) for mark in marks]
+    return [_place(module, mark) for mark in marks]
 
 
 def _first_in_main_file(module: Module) -> int:
-    own = [mark for mark in module.symbols.statements if place_of(module, mark).startswith(f"{module.source}:")]
+    own = [mark for mark in module.symbols.statements if module.symbols.place(mark)[0] == str(module.source)]
     return min(own or module.symbols.statements)

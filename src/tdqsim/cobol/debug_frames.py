@@ -22,9 +22,6 @@ from tdqsim.cobol.storage import storage_of
 if TYPE_CHECKING:
     from tdqsim.cics import Task
 
-_LINE_BITS: Final = 20
-"""A statement's mark has the line in the low bits, as many as this, and the file's number above them."""
-_LINE: Final = (1 << _LINE_BITS) - 1
 _MOST: Final = 1000
 """The maximum depth of a call stack that is followed."""
 
@@ -55,7 +52,7 @@ class ProgramFrame:
     @property
     def storage(self) -> ProgramStorage:
         """Its items."""
-        return ProgramStorage(self.module.program, self.module.symbols, _base_of(self.level, self.module))
+        return storage_at(self.level, self.module)
 
     @property
     def title(self) -> str:
@@ -80,6 +77,11 @@ def _programs(level: Level) -> Iterator[int]:
     while program and number < _MOST:
         yield program
         program, number = level.libcob.caller(program), number + 1
+
+
+def storage_at(level: Level, module: Module) -> ProgramStorage:
+    """The items of a program of a level."""
+    return ProgramStorage(module.program, module.symbols, _base_of(level, module))
 
 
 def _base_of(level: Level, module: Module) -> int:
@@ -139,18 +141,10 @@ def paragraph_at(module: Module, place: str) -> str:
     file, line = split_place(place)
     name = ""
     for paragraph in module.symbols.paragraphs:
-        if paragraph.header & _LINE <= line and _source(module, paragraph.header) == file:
+        source, header = module.symbols.place(paragraph.header)
+        if header <= line and source == file:
             name = paragraph.name
     return name
-
-
-def place_of(module: Module, mark: int) -> str:
-    """The user's file and line of a mark."""
-    return f"{_source(module, mark)}:{mark & _LINE}"
-
-
-def _source(module: Module, mark: int) -> str:
-    return module.symbols.sources[mark >> _LINE_BITS]
 
 
 def split_place(place: str) -> tuple[str, int]:

@@ -17,8 +17,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.cobol.debug_breakpoints import Breakpoints, FunctionBreakpoint, LineBreakpoint
-from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of
+from tdqsim.cobol.debug_breakpoints import AnyBreakpoint, Breakpoints
+from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of, storage_at
 from tdqsim.cobol.debug_variables import StorageItem
 from tdqsim.errors import TdqError
 from tdqsim.languages import TaskInternals
@@ -82,7 +82,7 @@ class DebugSession:
     def __init__(
         self,
         stopped: Callable[[DebugStop], object],
-        verified: Callable[[LineBreakpoint | FunctionBreakpoint], object],
+        verified: Callable[[AnyBreakpoint], object],
     ) -> None:
         self.breakpoints = Breakpoints()
         self._tell_stopped = stopped
@@ -109,28 +109,33 @@ class DebugSession:
             return
         for each in self.breakpoints.meet(level.module_of(level.running)) or ():
             self._tell_verified(each)
-        reason = self._reason(level, what, place)
+        reason, why = self._reason(level, what, place)
         if reason:
-            self._hold(level.task, place, reason, what)
+            self._hold(level.task, place, reason, why or what)
 
-    def _reason(self, level: Level, what: str, place: str) -> str:
+    def _reason(self, level: Level, what: str, place: str) -> tuple[str, str]:
+        """Why to stop: the reason, empty for none, and what there is to say about it."""
         task, run = level.task, level.run_number
         last, self._last = self._last, (task, run, place, what)
         same_line = last[:3] == (task, run, place)
         before = self._on_line if same_line else 0
         self._on_line = self.breakpoints.place_on_line(place, what, before)
         if self._pause:
-            return self._pause
+            return self._pause, ""
         step = self._step
         if step is not None and step.task is task and self._is_reached(step, level):
-            return "step"
+            return "step", ""
         # the second statement on a line is not an arrival at that line; the same statement again is one, in a loop
         again = self._on_line <= before if self._on_line else last[3] == what
         arrives = not same_line or again
-        if arrives and (reason := self.breakpoints.at_place(place)):
-            return reason
-        is_command = what.startswith("EXEC ")
-        return "function breakpoint" if is_command and self.breakpoints.at_command(what) else ""
+        found = self.breakpoints.at_place(place) if arrives else []
+        if what.startswith("EXEC "):
+            found = [*found, *self.breakpoints.at_command(what)]
+        if not found:
+            return "", ""
+        storage = storage_at(level, level.module_of(level.running))
+        stops = [(each.reason, *each.condition.stops(storage)) for each in found]  # all of them count
+        return next(((reason, why) for reason, stop, why in stops if stop), ("", ""))
 
     @staticmethod
     def _is_reached(step: _Step, level: Level) -> bool:

@@ -216,9 +216,8 @@ def _literal(item: Item, text: str) -> bytes:
         if len(data) != item.size:
             raise UsageError(f"{item.name} has {item.size} bytes, not {len(data)}")
         return data
-    match = _TEXT.fullmatch(text)
-    quote = text[:1]
-    value = text if match is None else (match[1] if quote == "'" else match[2]).replace(quote * 2, quote)
+    quoted = literal_text(text)
+    value = text if quoted is None else quoted
     if item.kind == "GROUP":
         return _fitted(item, value)
     if item.kind in ("POINTER", "INDEX"):
@@ -227,6 +226,15 @@ def _literal(item: Item, text: str) -> bytes:
         return encoded(item, value)
     except UnicodeEncodeError:
         raise UsageError(f"{item.name}: {value!r} has characters that need more than a byte") from None
+
+
+def literal_text(text: str) -> str | None:
+    """The text of a literal in apostrophes or quotation marks; None if it is not one."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        return None
+    quote = text[0]
+    return str(match[1] if quote == "'" else match[2]).replace(quote * 2, quote)
 
 
 def _fitted(item: Item, value: str) -> bytes:

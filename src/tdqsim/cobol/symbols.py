@@ -32,6 +32,8 @@ _SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _PACKED: Final = re.compile(r"COMP(UTATIONAL)?-3|PACKED", re.IGNORECASE)
 _SIGNED: Final = re.compile(r"S[9V(P]", re.IGNORECASE)
+LINE_BITS: Final = 20
+"""The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
 _TOP: Final = (1, 77)
 _SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
 _CONTROL: Final = "DFHEI-CONTROL"
@@ -160,6 +162,10 @@ class Symbols:
     paragraphs: tuple[Paragraph, ...] = ()
     performs: tuple[Performs, ...] = ()
     repeated: tuple[tuple[int, tuple[str, ...]], ...] = ()
+
+    def place(self, mark: int) -> tuple[str, int]:
+        """The user's file and line of a mark."""
+        return self.sources[mark >> LINE_BITS], mark & (1 << LINE_BITS) - 1
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object for :meth:`from_json`."""
