@@ -80,7 +80,7 @@ def test_a_warning_count_needs_the_option_to_override_it(many):
     with served(many, cmci=Settings(warning_count=9)) as client:
         cmci = Cmci(client)
         refused = cmci.ask(INTRA)
-        assert (refused.codes, refused.summary["recordcount"], refused.records) == (("WARNING", "MAXRECORDS"), "10", [])
+        assert (refused.status, refused.message, refused.records) == (403, "DFHWU4033", [])
         assert len(cmci.ask(f"{INTRA}?OVERRIDEWARNINGCOUNT").records) == 10
         assert len(cmci.ask(f"{INTRA}?CRITERIA=(TDQUEUE>Q0)").records) == 9
 

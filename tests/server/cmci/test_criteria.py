@@ -115,7 +115,7 @@ def test_orderby(queues, order, names):
 
 @pytest.mark.parametrize("order", ["", "NOPE", "TDQUEUE/X", ",", "TDQUEUE/D/D"])
 def test_orderby_that_is_not_valid(queues, order):
-    assert queues.ask(f"{INTRA}/SIMREG1?ORDERBY={quote(order)}").codes == ("INVALIDPARM", "ATTRIBUTE")
+    assert queues.ask(f"{INTRA}/SIMREG1?ORDERBY={quote(order)}").codes == ("INVALIDPARM", "BY")
 
 
 @pytest.mark.parametrize("parameter", ["CSDGROUP(GRP1)", "CSDGROUP(*) CICSSYS(SIMREG1)", "CSD", ""])

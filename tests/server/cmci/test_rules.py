@@ -71,7 +71,9 @@ def test_messages(cmci):
 def test_what_depends_on_the_server(host, region):
     with served(host, cmci=Settings(warning_count=1)) as client:
         cmci = Cmci(client)
-        assert " ".join(cmci.ask(INTRA).codes) == rule("CMCI-WARNING-COUNT").message
+        warned = cmci.ask(INTRA)
+        assert (warned.status, warned.message) == (403, "DFHWU4033")
+        assert f'<errorInfo name="{rule("CMCI-WARNING-COUNT").message}">yes</errorInfo>' in warned.text
         gate = client.app.state.access
         token, _session = gate.sessions.begin("EYES", cookie=False)
         gate.users = {"EYES": User("EYES", frozenset({Role.look}))}

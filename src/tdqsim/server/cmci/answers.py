@@ -119,11 +119,13 @@ def answer(body: bytes) -> Response:
     return Response(body, media_type=_MEDIA_TYPE, headers=_HEADERS)
 
 
-def error(message: str, version: str, detail: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def error(
+    message: str, version: str, detail: str = "", headers: Mapping[str, str] | None = None, *, info: str = "detail"
+) -> Response:
     """The HTTP answer to a request that was not understood, with the status of its message."""
     status, text = MESSAGES[message]
     return Response(
-        error_body(message, status, text, version, detail),
+        error_body(message, status, text, version, detail, info),
         status,
         media_type=_MEDIA_TYPE,
         headers=_HEADERS | dict(headers or {}),
@@ -144,9 +146,9 @@ def _feedback(found: Feedback) -> str:
     return f"{element.removesuffix('/>' + chr(10))}>\n{errors}</feedback>\n"
 
 
-def error_body(message: str, status: int, text: str, version: str, detail: str) -> bytes:
-    """The document of a message."""
-    info = f"<errorInfo name={quoteattr('detail')}>{_escaped(detail)}</errorInfo>\n" if detail else ""
+def error_body(message: str, status: int, text: str, version: str, detail: str, name: str = "detail") -> bytes:
+    """The document of a message; ``name`` is that of the ``errorInfo`` with the detail."""
+    info = f"<errorInfo name={quoteattr(name)}>{_escaped(detail)}</errorInfo>\n" if detail else ""
     return (
         f'{_HEAD}<error message_id="{message}" connect_version="{version}">\n'
         f"<title>{status} CICS management client interface HTTP Error</title>\n"

@@ -43,12 +43,14 @@ class NotUnderstood(Exception):
     Attributes:
         message: the id of the message, such as ``DFHWU4003``.
         detail: what is wrong, for its ``errorInfo``.
+        info: the name of that ``errorInfo``.
     """
 
-    def __init__(self, message: str, detail: str = "") -> None:
+    def __init__(self, message: str, detail: str = "", info: str = "detail") -> None:
         super().__init__(f"{message} {detail}")
         self.message = message
         self.detail = detail
+        self.info = info
 
 
 @dataclass(frozen=True, slots=True)

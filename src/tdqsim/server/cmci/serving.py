@@ -127,7 +127,7 @@ class _Cmci:
             else:
                 found = await self._resource(request, user, target)
         except NotUnderstood as wrong:
-            found = error(wrong.message, self.version, wrong.detail)
+            found = error(wrong.message, self.version, wrong.detail, info=wrong.info)
         self._signing.set_cookie(found, secret)
         return found
 
@@ -148,7 +148,7 @@ class _Cmci:
             try:
                 records = await asyncio.to_thread(_sorted, records, target.options["ORDERBY"], found.resource)
             except CriteriaError as wrong:
-                refused = CmciOutcome("INVALIDPARM", "ATTRIBUTE", "ORDER", feedback=_attribute_fault(wrong))
+                refused = CmciOutcome("INVALIDPARM", "BY", "ORDER", feedback=_attribute_fault(wrong))
                 return await self._answer(request, refused, found.resource, found.version)
         if target.index > len(records):
             raise NotUnderstood("DFHWU4008", str(target.index))
@@ -234,7 +234,7 @@ class _Cmci:
         try:
             return await asyncio.to_thread(_arranged, found, options.get("ORDERBY"), resource)
         except CriteriaError as wrong:
-            raise _Refused("INVALIDPARM", "ATTRIBUTE", _attribute_fault(wrong), str(wrong)) from None
+            raise _Refused("INVALIDPARM", "BY", _attribute_fault(wrong), str(wrong)) from None
 
     async def _got(self, user: User, place: CmciPlace, resource: CmciResource, target: CmciTarget) -> CmciOutcome:
         _check_role(user, f"INQUIRE {resource.inquire or resource.table}")
@@ -243,7 +243,7 @@ class _Cmci:
             return CmciOutcome("NODATA", count=0)
         most = self._settings.warning_count
         if most and len(found) > most and "OVERRIDEWARNINGCOUNT" not in target.options:
-            return CmciOutcome("WARNING", "MAXRECORDS", count=len(found))
+            raise NotUnderstood("DFHWU4033", "yes", "override_warning_count_allowed")
         keeps = "NODISCARD" in target.options
         token = self._cache.keep(user.id, resource, found, place.version) if keeps else ""
         shown = found
