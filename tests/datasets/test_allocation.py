@@ -178,6 +178,21 @@ def test_concatenation(tmp_path, data):
     assert not dd.is_open
 
 
+@pytest.mark.rule("DS-CONCATENATION-LARGEST")
+def test_of_concatenated_data_sets_of_format_v_the_largest_lrecl_comes_first(tmp_path):
+    short, long = tmp_path / "short", tmp_path / "long"
+    small, large = parse_dcb("RECFM=VB,LRECL=20"), parse_dcb("RECFM=VB,LRECL=40")
+    write_records(short, [b"A" * 16], small)
+    write_records(long, [b"B" * 36], large)
+    refused = DDCard("IN", path=short, dcb=small, concatenation=(DDCard(path=long, dcb=large),))
+    error = expect_rule("DS-CONCATENATION-LARGEST", Allocation(refused).open_input)
+    assert "put it first, or give the first one LRECL=40" in str(error)
+    for card in (DDCard("IN", path=long, dcb=large, concatenation=(DDCard(path=short, dcb=small),)),
+                 DDCard("IN", path=short, dcb=large, concatenation=(DDCard(path=long, dcb=large),))):  # fmt: skip
+        with Allocation(card).open_input() as reader:
+            assert sorted(reader) == [b"A" * 16, b"B" * 36]
+
+
 def test_looking_takes_no_turn(volume, data):
     dd = Allocation(DDCard("OUT", path=data, dcb=FB, disp=Disposition.OLD))
     with dd.open_output(disposition=Disposition.OLD) as writer:

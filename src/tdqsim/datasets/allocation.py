@@ -468,7 +468,10 @@ def _check_label(path: Path, dcb: Dcb, label: Dcb) -> None:
 
 
 def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
-    """Check that concatenated data sets, which are read as one, exist and have the same RECFM and LRECL."""
+    """Check that concatenated data sets, which are read as one, exist and have the same RECFM and LRECL.
+
+    Those with records of variable length may have different LRECL, but the largest must come first.
+    """
     first = parts[0][1]
     for path, dcb in parts:
         if not is_data_set(path):
@@ -476,6 +479,9 @@ def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
         same = dcb.recfm and first.recfm and _family(dcb.recfm) == _family(first.recfm)
         if not same or (dcb.recfm and dcb.recfm.fixed and dcb.lrecl != first.lrecl):
             raise DcbError(path, f"{dcb.text} cannot be concatenated to {first.text}: RECFM or LRECL differ")
+        if dcb.recfm and dcb.recfm.value.startswith("V") and 0 < first.lrecl < dcb.lrecl:
+            cure = f"put it first, or give the first one LRECL={dcb.lrecl}"
+            raise DcbError(path, f"{dcb.text} cannot be concatenated to {first.text}: its LRECL is larger; {cure}")
 
 
 def _family(recfm: RecordFormat) -> str:
