@@ -128,7 +128,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         task.cancel("NAP")
 
 
-@pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-INTERVAL-INVREQ", "IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")
+@pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-DELAY-HOURS", "IC-DELAY-MINUTES", "IC-DELAY-SECONDS")
 @pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
 @pytest.mark.rule("PGM-RELEASE-SELF", "WAIT-EVENT-ALIGNED")
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         ("POST INTERVAL(6000) SET(P)", "IC-POST-MINUTES"),
         ("POST HOURS(0) MINUTES(60) SET(P)", "IC-POST-MINUTES"),
         ("POST SECONDS(360000) SET(P)", "IC-POST-SECONDS"),
-        ("DELAY HOURS(100)", "IC-INTERVAL-INVREQ"),
-        ("DELAY FOR MINUTES(6000)", "IC-MINUTES-INVREQ"),
-        ("DELAY INTERVAL(75)", "IC-SECONDS-INVREQ"),
+        ("DELAY HOURS(100)", "IC-DELAY-HOURS"),
+        ("DELAY FOR MINUTES(6000)", "IC-DELAY-MINUTES"),
+        ("DELAY INTERVAL(75)", "IC-DELAY-SECONDS"),
         ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("WAIT EVENT ECADDR(ODD) NAME('E')", "WAIT-EVENT-ALIGNED"),
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import typing
@@ -16,6 +17,7 @@ from tdqsim.facts import (
     SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
+    Rule,
     rules,
     table,
 )
@@ -31,6 +33,31 @@ def test_every_row_has_a_source(name):
             assert row["source"].strip(), row
         if "confidence" in row:
             assert row["confidence"] in CONFIDENCE, row
+
+
+LACKING = re.compile(
+    r"\b(not|nothing|nobody|ours|recalled|remembered|follows|second-hand|general|likely|silent|contradict)\b"
+    r"|our (choice|reading)|ends before|another (implementation|product|reader)|a tutorial"
+)
+"""What a point says of a rule that its source does not state whole."""
+
+
+def test_a_page_gives_two_degrees_only_where_the_weaker_rule_says_what_the_page_lacks():
+    degrees = list(CONFIDENCE)
+    pages: dict[tuple[str, str], list[Rule]] = {}
+    for rule in rules().values():
+        if rule.address:
+            pages.setdefault((rule.address, rule.source), []).append(rule)
+    found = []
+    for page in pages.values():
+        best = min(degrees.index(rule.confidence) for rule in page)
+        said: dict[str, str] = {}
+        for rule in page:
+            twice = said.setdefault(rule.point, rule.confidence) != rule.confidence
+            weaker = degrees.index(rule.confidence) > best and rule.confidence != "ours"
+            if twice or (weaker and not LACKING.search(rule.point)):
+                found.append((rule.id, rule.point))
+    assert found == []
 
 
 @pytest.mark.parametrize("confidence", ["confirmed", "vendor source"])
