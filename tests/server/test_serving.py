@@ -41,7 +41,7 @@ from tdqsim.server.connections import Connections
 from tdqsim.server.servefile import load_serve_file
 from tdqsim.server.serving import serve
 Connections.most = int(sys.argv[3])
-listening._BOUNDS["answer_seconds"] = 1
+listening.BOUNDS["answer_seconds"] = 1
 sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=2.0,
                started=lambda _served: print("ready", flush=True)))
 """

@@ -12,18 +12,17 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final, Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from tdqsim.cics import Region
-from tdqsim.facts import table
 from tdqsim.hosting import EngineStopped
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
 from tdqsim.server.incidents import Incident, incidents_of, of_jobs
 from tdqsim.state import Dump
 
 _Place: TypeAlias = tuple[str, str]
 """``regions`` or ``systems``, and the name."""
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 
 class Alert(TypedDict):
@@ -69,7 +68,7 @@ class AlertListener:
 
     def offer(self, alert: Alert) -> None:
         """Add an alert."""
-        if len(self._alerts) >= _BOUNDS["alerts_kept"]:
+        if len(self._alerts) >= BOUNDS["alerts_kept"]:
             self._alerts.popleft()
             self.lost += 1
         self._alerts.append(alert)
@@ -90,7 +89,7 @@ class Alerts:
         look_seconds: the seconds between two looks.
     """
 
-    def __init__(self, host: Host, look_seconds: float = _BOUNDS["incident_look_seconds"]) -> None:
+    def __init__(self, host: Host, look_seconds: float = BOUNDS["incident_look_seconds"]) -> None:
         self._host = host
         self._seconds = look_seconds
         self._listeners: set[AlertListener] = set()

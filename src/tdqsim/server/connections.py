@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from tdqsim.facts import table
+from tdqsim.server.bounds import BOUNDS
 
-_MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "connections")
+_MOST: Final = BOUNDS["connections"]
 
 
 class Connections:

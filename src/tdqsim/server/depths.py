@@ -12,10 +12,10 @@ from typing import Final
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.facts import table
 from tdqsim.hosting import NS_PER_SECOND
+from tdqsim.server.bounds import BOUNDS
 
-_MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "depth_samples")
+_MOST: Final = BOUNDS["depth_samples"]
 
 
 class _Ring:

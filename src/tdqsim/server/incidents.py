@@ -24,15 +24,15 @@ from typing import Final, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.facts import table
 from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.ibmi import System
 from tdqsim.report import RefusedGroup
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.notices import lasting, queue_of
 from tdqsim.server.refusals import Refusals
 from tdqsim.state import Notice
 
-_LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
+_LONG: Final = BOUNDS["long_wait_seconds"]
 
 
 class Incident(NamedTuple):

@@ -6,23 +6,21 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, socket
-from typing import Any, Final
+from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tdqsim.facts import table
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.connections import Connections
-
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 
 class _Punctual(H11Protocol):
     """Closes a connection if no complete request head arrives in time, or if the client does not read."""
 
-    seconds = float(_BOUNDS["request_seconds"])
-    answer_seconds = float(_BOUNDS["answer_seconds"])
+    seconds = float(BOUNDS["request_seconds"])
+    answer_seconds = float(BOUNDS["answer_seconds"])
     open_connections = Connections()
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
@@ -107,8 +105,8 @@ class HttpServer(uvicorn.Server):
 def http_config(
     app: Any,
     *,
-    request_seconds: float = _BOUNDS["request_seconds"],
-    answer_seconds: float = _BOUNDS["answer_seconds"],
+    request_seconds: float = BOUNDS["request_seconds"],
+    answer_seconds: float = BOUNDS["answer_seconds"],
     connections: Connections | None = None,
     **options: Any,
 ) -> uvicorn.Config:
@@ -135,7 +133,7 @@ def http_config(
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=5,
-        h11_max_incomplete_event_size=_BOUNDS["head_bytes"],
-        ws_max_size=_BOUNDS["message_bytes"],
+        h11_max_incomplete_event_size=BOUNDS["head_bytes"],
+        ws_max_size=BOUNDS["message_bytes"],
         **options,
     )

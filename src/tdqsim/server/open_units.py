@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.facts import table
 from tdqsim.hosting import WAIT, Engine, WaitQueue
+from tdqsim.server.bounds import BOUNDS
 
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 API_TRANSID: Final = "TAPI"
 """The transaction id of tasks that execute requests of the API."""
 _NS: Final = 10**9
@@ -59,9 +58,9 @@ class OpenUnits:
         Raises:
             TooManyUnits: the maximum number is open.
         """
-        if len(self._open) >= _BOUNDS["open_units"]:
+        if len(self._open) >= BOUNDS["open_units"]:
             raise TooManyUnits(f"{len(self._open)} units of work are open, which is the maximum")
-        seconds = min(idle_seconds or _BOUNDS["unit_idle_seconds"], _BOUNDS["unit_idle_most"])
+        seconds = min(idle_seconds or BOUNDS["unit_idle_seconds"], BOUNDS["unit_idle_most"])
         unit = _Open(region, user, round(seconds * _NS))
         unit_id = secrets.token_hex(8)
 

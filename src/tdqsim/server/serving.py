@@ -26,9 +26,9 @@ import structlog
 from fastapi import FastAPI
 
 from tdqsim.errors import ExtraMissing
-from tdqsim.facts import table
 from tdqsim.hosting import Address, alive
 from tdqsim.server import tls
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import ServeError, cannot_listen
 from tdqsim.server.host import Host
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _LONGEST_SOCKET: Final = 100
 """The maximum length of the path of a socket in bytes; systems allow 104 or more."""
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _log = structlog.get_logger("tdqsim.server")
 
 
@@ -120,7 +119,7 @@ def serve(
     out: Path | None = None,
     watch: bool = False,
     begin: Callable[[Host], None] = Host.start_transactions,
-    request_seconds: float = _BOUNDS["request_seconds"],
+    request_seconds: float = BOUNDS["request_seconds"],
     started: Callable[[Served], Any] | None = None,
 ) -> int:
     """Serve regions and systems until SIGTERM or SIGINT.
@@ -236,11 +235,11 @@ def _many_files() -> None:
     except ImportError:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _BOUNDS["connections"] * 2 if hard == resource.RLIM_INFINITY else min(hard, _BOUNDS["connections"] * 2)
+    wanted = BOUNDS["connections"] * 2 if hard == resource.RLIM_INFINITY else min(hard, BOUNDS["connections"] * 2)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    if wanted <= _BOUNDS["connections"]:
-        _log.warning("few_open_files", limit=wanted, connections=_BOUNDS["connections"], todo="raise ulimit -Hn")
+    if wanted <= BOUNDS["connections"]:
+        _log.warning("few_open_files", limit=wanted, connections=BOUNDS["connections"], todo="raise ulimit -Hn")
 
 
 def _certificate(config: ServeFile, cleanup: contextlib.ExitStack) -> tls.Certificate | None:

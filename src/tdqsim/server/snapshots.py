@@ -6,18 +6,17 @@ All functions are called in the engine's thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import table
 from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.open_units import API_TRANSID
 from tdqsim.state import QueueState
 
 EnableStatus = Literal["ENABLED", "DISABLED"]
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 
 class KeptQueue(NamedTuple):
@@ -44,8 +43,8 @@ def taken(region: Region, userid: str) -> dict[str, KeptQueue]:
     """
     queues = list(state.queues(region, type="INTRA"))
     count = sum(queue.numitems for queue in queues)
-    if count > _BOUNDS["snapshot_records"]:
-        raise UsageError(f"{count} records are too many for one answer; read {_BOUNDS['page_records']} at a time")
+    if count > BOUNDS["snapshot_records"]:
+        raise UsageError(f"{count} records are too many for one answer; read {BOUNDS['page_records']} at a time")
     return {
         queue.name: KeptQueue(_enablestatus(queue), tuple(state.records(region, queue.name, userid=userid)))
         for queue in queues

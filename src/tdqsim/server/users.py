@@ -41,11 +41,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tdqsim.definitions import read_model, read_private
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import table
 from tdqsim.hosting import capitals
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.errors import ServeError
 
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _ID: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}", re.ASCII)
 _VERIFIERS: Final = {0: 8, 2: 20, 4: 64}  # bytes by password level: DES, SHA-1, PBKDF2 with SHA-512
 _HASHER: Final = PasswordHasher()
@@ -114,8 +113,8 @@ def hashed(password: str) -> str:
     Raises:
         TdqError: it is empty or too long.
     """
-    if not 1 <= len(password) <= _BOUNDS["password_length"]:
-        raise UsageError(f"a password has 1 to {_BOUNDS['password_length']} characters")
+    if not 1 <= len(password) <= BOUNDS["password_length"]:
+        raise UsageError(f"a password has 1 to {BOUNDS['password_length']} characters")
     return _HASHER.hash(password)
 
 
@@ -206,7 +205,7 @@ class Users:
         """
         if not _ID.fullmatch(user.id):
             raise UsageError(f"user id {user.id[:20]!r}: {_ID_RULE}")
-        if user.id not in self._users and len(self._users) >= _BOUNDS["users"]:
+        if user.id not in self._users and len(self._users) >= BOUNDS["users"]:
             raise UsageError(f"there are {len(self._users)} users, which is the maximum")
         self._users[user.id] = user
 
@@ -233,7 +232,7 @@ class Users:
         self.admit(user_id, origin)
         user = self.get(user_id)
         kept = user.password if user is not None and user.password else _unknown_password()
-        right = _matches(kept, password[: _BOUNDS["password_length"] + 1])
+        right = _matches(kept, password[: BOUNDS["password_length"] + 1])
         if not right or user is None or not user.password or user.disabled:
             raise SignOnRefused("the user or the password is wrong")
         self.succeeded(user_id, origin)
@@ -290,7 +289,7 @@ class _Followed:
         self._path = path
         self._stamp = stamp
         self._now = now
-        self._next = now() + _BOUNDS["users_look_seconds"]
+        self._next = now() + BOUNDS["users_look_seconds"]
         self._lock = Lock()
 
     def changed(self) -> list[User] | None:
@@ -298,7 +297,7 @@ class _Followed:
         if self._now() < self._next or not self._lock.acquire(blocking=False):
             return None
         try:
-            self._next = self._now() + _BOUNDS["users_look_seconds"]
+            self._next = self._now() + BOUNDS["users_look_seconds"]
             stamp = _stamp(self._path)
             if stamp == self._stamp:
                 return None
@@ -326,11 +325,11 @@ class _Attempts:
         for key, limit in self._keys(user, origin).items():
             since, count = kept[key]
             if count >= limit:
-                raise TooManySignOns(max(since + _BOUNDS["sign_on_seconds"] - now, 1))
+                raise TooManySignOns(max(since + BOUNDS["sign_on_seconds"] - now, 1))
         for key, (since, count) in kept.items():
             self._counts[key] = (since, count + 1)
             self._counts.move_to_end(key)
-        while len(self._counts) > _BOUNDS["sign_on_counted"]:
+        while len(self._counts) > BOUNDS["sign_on_counted"]:
             self._counts.popitem(last=False)
 
     def forgive(self, user: str, origin: str) -> None:
@@ -343,14 +342,14 @@ class _Attempts:
 
     def _current(self, key: tuple[str, str], now: float) -> tuple[float, int]:
         since, count = self._counts.get(key, (now, 0))
-        return (since, count) if now - since < _BOUNDS["sign_on_seconds"] else (now, 0)
+        return (since, count) if now - since < BOUNDS["sign_on_seconds"] else (now, 0)
 
     @staticmethod
     def _keys(user: str, origin: str) -> dict[tuple[str, str], int]:
         return {
-            (f"u:{user}", f"o:{origin}"): _BOUNDS["sign_on_user_origin"],
-            ("", f"o:{origin}"): _BOUNDS["sign_on_origin"],
-            (f"u:{user}", ""): _BOUNDS["sign_on_user"],
+            (f"u:{user}", f"o:{origin}"): BOUNDS["sign_on_user_origin"],
+            ("", f"o:{origin}"): BOUNDS["sign_on_origin"],
+            (f"u:{user}", ""): BOUNDS["sign_on_user"],
         }
 
 
@@ -392,8 +391,8 @@ def _check_hash(value: str) -> str:
         ("hash_lanes", parameters.parallelism),
     )
     for name, given in limits:
-        if not 1 <= given <= _BOUNDS[name]:
-            raise ValueError(f"asks for {given} of {name}; at most {_BOUNDS[name]} is allowed")
+        if not 1 <= given <= BOUNDS[name]:
+            raise ValueError(f"asks for {given} of {name}; at most {BOUNDS[name]} is allowed")
     return value
 
 
@@ -446,11 +445,11 @@ def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
 
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-    users: Annotated[tuple[_Entry, ...], Field(max_length=_BOUNDS["users"]), AfterValidator(_check_once)] = ()
+    users: Annotated[tuple[_Entry, ...], Field(max_length=BOUNDS["users"]), AfterValidator(_check_once)] = ()
 
 
 def _read(path: Path) -> list[User]:
-    file = read_model(path, read_private(path, _BOUNDS["users_file_bytes"]), _File, secrets=True)
+    file = read_model(path, read_private(path, BOUNDS["users_file_bytes"]), _File, secrets=True)
     return [entry.user() for entry in file.users]
 
 

@@ -24,11 +24,10 @@ from urllib.parse import urlsplit
 import structlog
 
 from tdqsim import __version__
-from tdqsim.facts import table
 from tdqsim.server.alerts import Alert, Alerts
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.errors import ServeError
 
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _SHORTEST_SECRET: Final = 16
 _log = structlog.get_logger("tdqsim.server")
 
@@ -50,7 +49,7 @@ def read_secret(path: Path) -> bytes:
     return secret
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = _BOUNDS["webhook_seconds"]) -> int:
+def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = BOUNDS["webhook_seconds"]) -> int:
     """Send a POST and return the status; redirections are not followed.
 
     Raises:
@@ -126,9 +125,9 @@ class Webhook:
             signature = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
             headers["X-Tdqsim-Signature"] = f"sha256={signature}"
         reason = ""
-        for number in range(_BOUNDS["webhook_tries"]):
+        for number in range(BOUNDS["webhook_tries"]):
             if number:
-                await self._pause(_BOUNDS["webhook_pause_seconds"] * 2 ** (number - 1))
+                await self._pause(BOUNDS["webhook_pause_seconds"] * 2 ** (number - 1))
             reason = await self._try(body, headers)
             if not reason:
                 self.sent += 1

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.hosting import NS_PER_SECOND
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.cmci.reading import CmciRecord
-from tdqsim.server.cmci.tables import BOUNDS, CmciResource
+from tdqsim.server.cmci.tables import CmciResource
 
 _TOKEN_BYTES: Final = 8
 

@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute
+from tdqsim.server.bounds import BOUNDS
+from tdqsim.server.cmci.tables import CmciAttribute
 
 Record = Mapping[str, str]
 """The values of a record as text, by the names of the attributes."""

@@ -18,8 +18,9 @@ from tdqsim.cics import Csd, Region
 from tdqsim.definitions import Resource
 from tdqsim.facts import RELEASES
 from tdqsim.hosting import RegionInternals
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.cmci.criteria import NOT_A_NUMBER, TASK_DIGITS, Criteria, generic, sort_key
-from tdqsim.server.cmci.tables import BOUNDS, CmciAttribute, CmciResource
+from tdqsim.server.cmci.tables import CmciAttribute, CmciResource
 from tdqsim.server.host import Host
 
 _EPOCH: Final = datetime(1900, 1, 1)  # ABSTIME is local time

@@ -19,7 +19,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 from xml.parsers import expat
 
-from tdqsim.server.cmci.tables import BOUNDS
+from tdqsim.server.bounds import BOUNDS
 
 ROOT: Final = "/CICSSystemManagement"
 _CACHE: Final = "cicsresultcache"

@@ -16,7 +16,7 @@ from typing import Final
 from fastapi import Request, Response
 from starlette.datastructures import Headers
 
-from tdqsim.facts import table
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.cmci.requests import ROOT
 from tdqsim.server.http.access import Gate, has_signed_on, signed_on
 from tdqsim.server.http.sessions import Sessions
@@ -25,7 +25,7 @@ from tdqsim.server.users import SignOnRefused, User
 
 COOKIE: Final = "LtpaToken2"
 CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="CICS"'}
-_LIFE: Final = next(int(row["value"]) for row in table("server") if row["name"] == "session_seconds")
+_LIFE: Final = BOUNDS["session_seconds"]
 _LONGEST: Final = 1000
 """The longest Authorization header in characters."""
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from tdqsim.facts import INQUIRE_OPTIONS, table
 
-BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 CODES: Final[Mapping[str, int]] = {row["name"]: int(row["value"]) for row in table("cmci_codes")}
 """The responses and reasons by name."""
 MESSAGES: Final[Mapping[str, tuple[int, str]]] = {

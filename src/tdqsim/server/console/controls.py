@@ -193,6 +193,21 @@ class Block(TextElement):
         self.set_text(words)
 
 
+def card(label: str, heading: str | None = None) -> Block:
+    """A section of a page with a heading.
+
+    Args:
+        label: its name for screen readers.
+        heading: the heading; default: the label, empty for none.
+    """
+    section = Block("section", "tdq-card", aria_label=label)
+    words = label if heading is None else heading
+    if words:
+        with section:
+            Block("h2", words=words)
+    return section
+
+
 class Button(TextElement):
     """A button.
 

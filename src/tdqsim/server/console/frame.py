@@ -45,12 +45,12 @@ _AGAIN: Final = 2.0
 """Seconds between two looks whether the region of a page has ended."""
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
-_PAGES: Final = (
-    ("queues", "Queues"), ("flows", "Flows"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("start", "Start"),
-    ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"),
-    ("timeline", "Time line"), ("statistics", "Statistics"), ("output", "Output"),
-    ("definitions", "Definitions"), ("snapshots", "Snapshots"), ("faults", "Faults"),
-)  # fmt: skip
+PAGES_OF_A_REGION: Final = {
+    "queues": "Queues", "flows": "Flows", "incidents": "Incidents", "tasks": "Tasks", "start": "Start",
+    "units": "Units of work", "commands": "Commands", "log": "Log", "topology": "Topology",
+    "timeline": "Time line", "statistics": "Statistics", "output": "Output",
+    "definitions": "Definitions", "snapshots": "Snapshots", "faults": "Faults",
+}  # fmt: skip
 
 
 class ActionRefused(Enum):
@@ -328,7 +328,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
     with Block("div", "tdq-regionbar"), Block("div", "tdq-top"):
         Block("a", "tdq-applid", region, href=visit.href("regions", region, "queues"))
         with Block("nav", "tdq-nav", aria_label=f"Region {region}"):
-            for key, name in _PAGES:
+            for key, name in PAGES_OF_A_REGION.items():
                 if key != "faults" or visit.may(operation("SET FAULTS")):
                     _link(name, visit.href("regions", region, key), current=key == here)
 

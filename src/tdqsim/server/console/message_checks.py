@@ -20,13 +20,12 @@ from typing import Any, Final
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tdqsim.facts import table
 from tdqsim.server.audit import one_line
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.problems import problem
 
 _log = structlog.get_logger("tdqsim.server")
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
-MESSAGE_BYTES: Final = _BOUNDS["message_bytes"]
+MESSAGE_BYTES: Final = BOUNDS["message_bytes"]
 _SIGNALS: Final = ("1", "3", "40", "41")
 """Engine.IO's close and pong; Socket.IO's connect and disconnect."""
 _EVENT: Final = re.compile(r"42[0-9]{0,9}(?=\[)", re.ASCII)
@@ -69,7 +68,7 @@ class Pace:
         seconds: the length of the period.
     """
 
-    def __init__(self, most: int = _BOUNDS["messages"], seconds: int = _BOUNDS["message_seconds"]) -> None:
+    def __init__(self, most: int = BOUNDS["messages"], seconds: int = BOUNDS["message_seconds"]) -> None:
         self._most, self._seconds = most, seconds
         self._began = monotonic()
         self._count = 0

@@ -44,6 +44,11 @@ class Row(TypedDict):
     cells: Sequence[Cell]
 
 
+def row(key: str, *cells: Cell) -> Row:
+    """A row."""
+    return {"id": key, "cells": cells}
+
+
 class TableColumn(TypedDict):
     """A column; see :func:`column`."""
 

@@ -19,11 +19,11 @@ from tdqsim import __version__
 from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.answers.process import ServerHealth, ServerReadiness
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.cmci.serving import add_cmci
 from tdqsim.server.host import Host
 from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, work
 from tdqsim.server.http.access import PREFIX, Gate
-from tdqsim.server.http.common import BOUNDS
 from tdqsim.server.http.document import describe, page_of
 from tdqsim.server.http.events import Streams
 from tdqsim.server.http.guard import install_guard

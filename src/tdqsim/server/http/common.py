@@ -12,10 +12,10 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.errors import RegionClosed, SystemClosed, UsageError
-from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskReturn
 from tdqsim.server.answers.work import CommandResult
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import PREFIX, Caller
 from tdqsim.server.http.problems import DOCUMENTED
@@ -28,7 +28,6 @@ from tdqsim.server.users import User
 
 F = TypeVar("F", bound=Callable[..., object])
 
-BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _OF_WHAT_HAS_ENDED: Final = frozenset(
     {
         "getRegion", "getSystem", "listDumps", "listIncidents", "listNotices", "listRefusedApis", "listRefusedCommands",

@@ -21,7 +21,8 @@ from tdqsim.server.answers.ibmi import (
     SendResult,
 )
 from tdqsim.server.answers.tables import DataQueueDescription, DdmDataQueueDescription
-from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attended
+from tdqsim.server.bounds import BOUNDS
+from tdqsim.server.http.common import PathSystem, Routes, Served, attended
 from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, plain, shown_bytes
 

@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tdqsim.facts import table
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.problems import let_go, problem
 
-_HEAD_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "head_bytes")
+_HEAD_BYTES: Final = BOUNDS["head_bytes"]
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
 

@@ -22,8 +22,9 @@ from tdqsim.server.answers.ibmi import (
     IbmiSystemState,
     SystemSummary,
 )
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
+from tdqsim.server.http.common import PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job
 from tdqsim.server.http.values import Line, RequestBody, plain
 from tdqsim.server.notices import why_ended

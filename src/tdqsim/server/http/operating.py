@@ -20,9 +20,10 @@ from tdqsim.hosting import NS_PER_SECOND, RegionInternals
 from tdqsim.server.answers.operating import DfhcsdupResult, FaultState, InstalledDefinitions, InstallResult
 from tdqsim.server.answers.process import ClockState
 from tdqsim.server.answers.regions import RestoreResult, Snapshot
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
+from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody, plain
 from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
 from tdqsim.state import PlannedInstall

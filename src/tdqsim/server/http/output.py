@@ -19,8 +19,9 @@ from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.hosting import RegionInternals
 from tdqsim.server.answers.operating import SysoutDatasetInfo
 from tdqsim.server.answers.tables import RegionStatistics, SubmittedJobInfo
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
-from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
+from tdqsim.server.http.common import PathRegion, Routes, Served
 
 routes = Routes()
 

@@ -16,8 +16,9 @@ from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.hosting import did_you_mean
 from tdqsim.server.answers.regions import QueueDepth, QueuePage, RegionSummary
 from tdqsim.server.answers.tables import QueueExplanation, TdqueueOptions, TdqueueState
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
+from tdqsim.server.http.common import PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, plain, values_out
 from tdqsim.server.notices import why_ended
 from tdqsim.server.users import User

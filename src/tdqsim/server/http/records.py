@@ -13,8 +13,9 @@ from tdqsim import state
 from tdqsim.cics import Condition, Task
 from tdqsim.facts import Resp
 from tdqsim.server.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
+from tdqsim.server.http.common import PathRegion, Routes, Served, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
 
 routes = Routes()

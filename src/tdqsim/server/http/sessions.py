@@ -8,11 +8,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
-from tdqsim.facts import table
-
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+from tdqsim.server.bounds import BOUNDS
 
 
 @dataclass(slots=True)
@@ -51,9 +48,9 @@ class Sessions:
         """Begin a session; return its secret. If there are too many, the oldest one (of the user, or of all) ends."""
         now = self._now()
         own = [key for key, each in self._open.items() if each.user_id == user_id]
-        for key in own[: max(len(own) - _BOUNDS["sessions_user"] + 1, 0)]:
+        for key in own[: max(len(own) - BOUNDS["sessions_user"] + 1, 0)]:
             del self._open[key]
-        while len(self._open) >= _BOUNDS["sessions"]:
+        while len(self._open) >= BOUNDS["sessions"]:
             self._open.popitem(last=False)
         secret = secrets.token_urlsafe(32)
         session = Session(user_id, secrets.token_urlsafe(32), cookie, now, now)
@@ -67,7 +64,7 @@ class Sessions:
         if session is None or session.cookie is not cookie:
             return None
         now = self._now()
-        if now - session.began > _BOUNDS["session_seconds"] or now - session.used > _BOUNDS["session_idle_seconds"]:
+        if now - session.began > BOUNDS["session_seconds"] or now - session.used > BOUNDS["session_idle_seconds"]:
             del self._open[key]
             return None
         session.used = now

@@ -17,14 +17,13 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from tdqsim.facts import table
 from tdqsim.server.answers.process import SessionState, SessionToken
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller, Gate, has_signed_on, session_of, signed_on
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User
 
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _AT_ONCE: Final = 2  # the maximum of simultaneous checks: each takes 64 MB and a processor for a moment
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -49,7 +48,7 @@ class SignOnRequest(RequestBody):
     """User and password."""
 
     user: Annotated[str, Field(min_length=1, max_length=20)]
-    password: Annotated[str, Field(min_length=1, max_length=_BOUNDS["password_length"])]
+    password: Annotated[str, Field(min_length=1, max_length=BOUNDS["password_length"])]
 
 
 def add_sign_on(app: FastAPI, access: Gate) -> Authenticate:
@@ -129,7 +128,7 @@ def _add_session(app: FastAPI, access: Gate, sign_on: Authenticate) -> None:
             raise HTTPException(_status(error), str(error), waits) from None
         token, session = access.sessions.begin(user_id, cookie=False)
         user = access.user_of(session)
-        return {"token": token, "user": user_id, "roles": _roles(user), "seconds": _BOUNDS["session_seconds"]}
+        return {"token": token, "user": user_id, "roles": _roles(user), "seconds": BOUNDS["session_seconds"]}
 
     @app.get("/api/v1/session", tags=["session"], operation_id="getSession")
     async def about(request: Request) -> SessionState:
@@ -174,7 +173,7 @@ def _welcome(request: Request, access: Gate, user_id: str, to: str) -> Response:
     )
     answer.set_cookie(
         access.cookie, secret, secure=access.secure, httponly=True, samesite="strict",
-        max_age=_BOUNDS["session_seconds"],
+        max_age=BOUNDS["session_seconds"],
     )  # fmt: skip
     return answer
 

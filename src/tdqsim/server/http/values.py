@@ -15,13 +15,13 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import Resp, table
+from tdqsim.facts import Resp
 from tdqsim.hosting import CodePage, hex_bytes
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 from tdqsim.server.answers.regions import DecodedRecord
 from tdqsim.server.answers.work import OptionValue
+from tdqsim.server.bounds import BOUNDS
 
-_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 HEX: Final = "^([0-9A-Fa-f]{2})*$"
 _BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Encoding = Literal["text", "hex", "base64"]
@@ -87,7 +87,7 @@ class Record(RequestBody):
         return bytes_of(self, region.options.codepage)
 
 
-class Records(RootModel[Annotated[list[Record], Field(max_length=_BOUNDS["page_records"])]]):
+class Records(RootModel[Annotated[list[Record], Field(max_length=BOUNDS["page_records"])]]):
     """Several records, in order."""
 
 
@@ -170,7 +170,7 @@ class AwaitedState(RequestBody):
         Annotated[int, Field(ge=1, le=9_999_999, description="wait until no task has this number"), WHOLE] | _Given
     ) = None
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
-    seconds: Annotated[float, Field(gt=0, le=_BOUNDS["wait_seconds"], description="the time limit")] = 30
+    seconds: Annotated[float, Field(gt=0, le=BOUNDS["wait_seconds"], description="the time limit")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:

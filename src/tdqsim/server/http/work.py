@@ -24,10 +24,10 @@ from tdqsim.server.answers.work import (
     WaitResult,
 )
 from tdqsim.server.audit import command_text, one_line
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may, note_for_audit
 from tdqsim.server.http.common import (
-    BOUNDS,
     PathRegion,
     Routes,
     Served,

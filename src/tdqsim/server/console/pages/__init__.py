@@ -1,46 +1,53 @@
-"""The pages of the console, one module each; ``add(console)`` registers its pages."""
+"""The pages of the console, one module each."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tdqsim.server.console.page import RegionPage, region_page
 from tdqsim.server.console.pages import (
     clock,
     commands,
     data_queue,
-    definitions,
     faults,
     flows,
     incident,
-    incidents,
-    log,
     output,
     overview,
     queue,
     queues,
     snapshots,
-    start,
-    statistics,
     systems,
     task,
-    tasks,
-    timeline,
-    topology,
-    units,
 )
+from tdqsim.server.console.pages.definitions import DefinitionsPage
+from tdqsim.server.console.pages.incidents import IncidentsPage
+from tdqsim.server.console.pages.log import LogPage
+from tdqsim.server.console.pages.start import StartPage
+from tdqsim.server.console.pages.statistics import StatisticsPage
+from tdqsim.server.console.pages.tasks import TasksPage
+from tdqsim.server.console.pages.timeline import TimeLinePage
+from tdqsim.server.console.pages.topology import TopologyPage
+from tdqsim.server.console.pages.units import UnitsPage
 
 if TYPE_CHECKING:
     from tdqsim.server.console.frame import Console
 
 __all__ = ["add_pages"]
 
-_PAGES = (
-    overview, flows, clock, queues, queue, incidents, incident, tasks, task, start, units, commands, log, topology,
-    timeline, statistics, output, definitions, snapshots, faults, systems, data_queue,
+_OF_A_REGION: Final[dict[str, type[RegionPage]]] = {
+    "incidents": IncidentsPage, "tasks": TasksPage, "start": StartPage, "units": UnitsPage, "log": LogPage,
+    "topology": TopologyPage, "timeline": TimeLinePage, "statistics": StatisticsPage, "definitions": DefinitionsPage,
+}  # fmt: skip
+_OTHERS: Final = (
+    overview, flows, clock, queues, queue, incident, task, commands, output, snapshots, faults, systems, data_queue,
 )  # fmt: skip
+"""The modules whose paths have more parts; ``add(console)`` registers their pages."""
 
 
 def add_pages(console: Console) -> None:
     """Register all pages."""
-    for page in _PAGES:
-        page.add(console)
+    for here, page in _OF_A_REGION.items():
+        region_page(console, here, page)
+    for module in _OTHERS:
+        module.add(console)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,8 +10,9 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim import Dispatcher
-from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.controls import Block, Button, Control, card
+from tdqsim.server.console.frame import Console, frame
+from tdqsim.server.console.page import Page
 from tdqsim.server.operations import operation
 
 _NS: Final = 10**9
@@ -28,15 +28,9 @@ def add(console: Console) -> None:
             await _Clock(visit).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Clock:
-    visit: Visit
-    now: Block = field(init=False)
-    words: Block = field(init=False)
-    seconds: Control = field(init=False)
-
+class _Clock(Page):
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Clock"):
+        with card("Clock", ""):
             self.now = Block("p", "tdq-mono")
             self.words = Block("p", "tdq-explain")
             if self.visit.may(operation("SET CLOCK")):

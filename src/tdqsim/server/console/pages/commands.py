@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import Request
@@ -18,9 +17,9 @@ from tdqsim.cics import CemtError, Region, Task, ceci, cemt
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame
-from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.page import region_name
 from tdqsim.server.operations import operation, operation_of_command, operation_of_request
 
 _KEPT: Final = 200
@@ -49,16 +48,12 @@ async def _nothing() -> None:
     """Update nothing: this page changes only when a command is entered."""
 
 
-@dataclass(slots=True, repr=False)
 class _Cemt:
-    visit: Visit
-    region: Region
-    line: Control = field(init=False)
-    screen: Block = field(init=False)
+    def __init__(self, visit: Visit, region: Region) -> None:
+        self.visit, self.region = visit, region
 
     def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="CEMT"):
-            Block("h2", words="CEMT")
+        with card("CEMT"):
             with Block("div", "tdq-row"):
                 self.line = Control("CEMT line", mono=True, grow=True, hint="I TDQ(PAY*)", on_enter=self.enter)
                 Button("Enter", self.enter, title="Enter the CEMT line")
@@ -80,20 +75,15 @@ class _Cemt:
                 self.visit.say(f"CEMT {text}: some of it failed", "bad")
 
 
-@dataclass(slots=True, repr=False)
 class _Ceci:
-    visit: Visit
-    region: Region
-    unit: str = ""
-    variables: dict[str, Any] = field(default_factory=dict)
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    line: Control = field(init=False)
-    screen: Block = field(init=False)
-    state: Block = field(init=False)
+    def __init__(self, visit: Visit, region: Region) -> None:
+        self.visit, self.region = visit, region
+        self.unit = ""
+        self.variables: dict[str, Any] = {}
+        self.lines: deque[str] = deque(maxlen=_KEPT)
 
     def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="CECI"):
-            Block("h2", words="CECI")
+        with card("CECI"):
             with Block("div", "tdq-row"):
                 self.line = Control(
                     "CECI line", mono=True, grow=True, hint="WRITEQ TD QUEUE(PAYQ) FROM(10.00)", on_enter=self.enter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from fastapi import HTTPException, Request
@@ -12,14 +11,15 @@ from nicegui import ui
 from tdqsim.errors import TdqError
 from tdqsim.hosting import CodePage, codepage
 from tdqsim.ibmi import DataQueueEntry, DataQueueState, Job, KeyOrder, System
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.dialogs import confirmed, shown_whole
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Console, Visit, frame
+from tdqsim.server.console.page import Page
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.systems import SystemReader, system_named
 from tdqsim.server.console.record_text import dump, text_of
 from tdqsim.server.console.system_state import as_job, read_attributes, read_entries
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 
 T = TypeVar("T")
@@ -49,24 +49,13 @@ def add(console: Console) -> None:
             await _DataQueue(visit, served, library, queue, reader).build()
 
 
-@dataclass(slots=True, repr=False)
-class _DataQueue:
-    visit: Visit
-    system: System
-    library: str
-    name: str
-    reader: SystemReader
+class _DataQueue(Page):
     shown: DataQueueState | None = None
-    data: Control = field(init=False)
-    key: Control = field(init=False)
-    order: Control = field(init=False)
-    way: Control = field(init=False)
-    start: Control = field(init=False)
-    words: Block = field(init=False)
-    attributes: DataTable = field(init=False)
-    table: DataTable = field(init=False)
     actions: tuple[Button, ...] = ()
-    pager: Pager = field(init=False)
+
+    def __init__(self, visit: Visit, system: System, library: str, name: str, reader: SystemReader) -> None:
+        super().__init__(visit)
+        self.system, self.library, self.name, self.reader = system, library, name, reader
 
     @property
     def page(self) -> CodePage:
@@ -77,24 +66,21 @@ class _DataQueue:
         if self.visit.may(operation("QSNDDTAQ")):
             self._build_actions()
         with Block("div", "tdq-beside"):
-            with Block("section", "tdq-card", aria_label="Entries"):
-                Block("h2", words="Entries")
+            with card("Entries"):
                 self.words = Block("p", "tdq-dim")
                 with Block("div", "tdq-row"):
                     self.way = Control("Shown as", "select", "text", options=_WAYS, on_change=self._again)
                     self.start = Control("From entry", "number", 1, least=1, on_change=self._go)
                 self.table = DataTable(f"Entries of {self.name}", _COLUMNS, empty="No entry.", on_act=self._whole)
                 self.pager = Pager("entries", self._show_page, _PAGE)
-            with Block("section", "tdq-card", aria_label="Attributes"):
-                Block("h2", words="Attributes (RDQD0100)")
+            with card("Attributes", "Attributes (RDQD0100)"):
                 columns = (column("name", "Field"), column("value", "Value", mono=True, wide=True))
                 self.attributes = DataTable("Attributes", columns, keep=True)
         await self.refresh()
         self.visit.every(_BEAT, self.refresh)
 
     def _build_actions(self) -> None:
-        with Block("section", "tdq-card", aria_label="Do something"):
-            Block("h2", words="Do something")
+        with card("Do something"):
             with Block("div", "tdq-row"):
                 self.data = Control("Entry", mono=True, grow=True, on_enter=self.send)
                 self.key = Control("Key, of a keyed queue", mono=True)
@@ -147,7 +133,7 @@ class _DataQueue:
         self.words.say("")
         for button in self.actions:
             button.enable(True)
-        self.attributes.show([{"id": name, "cells": [name, value]} for name, value in rows])
+        self.attributes.show([row(name, name, value) for name, value in rows])
         self.table.show([self._row(self.pager.at + at, *entry) for at, entry in enumerate(entries)])
         self.pager.show(len(entries), shown.entries)
 
@@ -155,7 +141,7 @@ class _DataQueue:
         shown = dump(data, self.page, _SHOWN) if self.way.text == "hex" else text_of(data, self.page, _SHOWN)
         whole: Cell = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole entry {position + 1}"}]}
         keyed = text_of(key, self.page, _SHOWN) if key else ""
-        return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(data):,}", keyed, sender, shown, whole]}
+        return row(str(position), f"{position + 1:,}", f"{len(data):,}", keyed, sender, shown, whole)
 
     async def _go(self) -> None:
         if self.start.number is not None:

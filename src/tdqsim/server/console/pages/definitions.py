@@ -5,25 +5,23 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast
 
-from tdqsim.cics import Region
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
-from tdqsim.facts import table
-from tdqsim.server.console.controls import Block, Button, Control, TextFile
-from tdqsim.server.console.frame import REFUSED, Console, Visit
+from tdqsim.server.bounds import BOUNDS
+from tdqsim.server.console.controls import Block, Button, Control, TextFile, card
+from tdqsim.server.console.frame import REFUSED, Visit
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.pages.incidents import day_and_time
-from tdqsim.server.console.pages.queues import region_page
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.operations import operation
 from tdqsim.server.watched_change import WatchedChange
 from tdqsim.state import PlannedInstall
 
-_MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
+_MOST_BYTES: Final = BOUNDS["body_bytes"]
 _SHOWN: Final = 1000
 """The maximum number of changes in the table."""
 _IN_AREA: Final = 50_000
@@ -45,8 +43,7 @@ async def add_changed_files(visit: Visit, watched_changes: Sequence[WatchedChang
     """Add the table of what was done with changed files to a page; nothing if they are not watched."""
     if watched_changes is None:
         return
-    with Block("section", "tdq-card", aria_label="Changed files"):
-        Block("h2", words="Changed files, the last change first")
+    with card("Changed files", "Changed files, the last change first"):
         files = DataTable("Changed files", _FILES, empty="No file has changed.")
 
     async def show() -> None:
@@ -57,26 +54,15 @@ async def add_changed_files(visit: Visit, watched_changes: Sequence[WatchedChang
     await show()
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "definitions", "Definitions", lambda visit, view: _Definitions(visit, view.region).build())
+class DefinitionsPage(RegionPage):
+    """The page of definitions."""
 
-
-@dataclass(slots=True, repr=False)
-class _Definitions:
-    visit: Visit
-    region: Region
-    form: Control = field(init=False)
-    text: Control = field(init=False)
-    changes: DataTable = field(init=False)
-    summary: Block = field(init=False)
-    reports: Block = field(init=False)
     whole: str = ""
     """The text of a file that is too long for the text area."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Definitions"):
-            Block("h2", words="Definitions to install")
+        """Add the contents of the page."""
+        with card("Definitions", "Definitions to install"):
             with Block("div", "tdq-row"):
                 self.form = Control("Given as", "select", "yaml", options=_FORMS)
                 TextFile(
@@ -90,20 +76,18 @@ class _Definitions:
                 Button("Preview", self.show_preview)
                 if self.visit.may(operation("INSTALL")):
                     Button("Install", self.install, kind="danger")
-        with Block("section", "tdq-card", aria_label="Changes"):
-            Block("h2", words="Changes")
+        with card("Changes"):
             self.summary = Block(
                 "p", "tdq-explain", "Preview shows what the installation would change.", aria_live="polite"
             )
             self.changes = DataTable("Changes", _CHANGES, empty="Nothing.")
             self.reports = Block("p", "tdq-explain tdq-dim")
         await add_changed_files(self.visit, self.visit.console.host.watched_changes.get(self.region.applid))
-        with Block("section", "tdq-card", aria_label="Installed definitions"):
-            Block("h2", words="Installed definitions")
+        with card("Installed definitions"):
             Block("a", words="As JSON with a definition file", href=f"/api/v1/regions/{self.region.applid}/definitions")
             Block("span", words="; as a picture: ")
-            Block("a", words="Topology", href=self.visit.href("regions", self.region.applid, "topology"))
-        await self.visit.follow([self.region.applid], _nothing)
+            Block("a", words="Topology", href=self.href("topology"))
+        await self.visit.follow([self.region.applid], self.refresh)
 
     # -- the text ---------------------------------------------------------------------------------------------------
 
@@ -179,18 +163,14 @@ class _Definitions:
         self.reports.say("\n".join([*left, *reports[:200]]))
 
 
-async def _nothing() -> None:
-    """Update nothing: this page changes only when a button is pressed."""
-
-
 def _file_row(at: int, entry: WatchedChange) -> Row:
     done: Cell = {"text": "refused", "tone": "bad"} if entry.refused else {"text": "taken up", "tone": "ok"}
     lines: Cell = {"lines": entry.done.split("\n")}
-    return {"id": str(at), "cells": [day_and_time(entry.time_ns), entry.what, done, lines]}
+    return row(str(at), day_and_time(entry.time_ns), entry.what, done, lines)
 
 
 def _row(planned: PlannedInstall) -> Row:
     tone = _TONES.get(planned.change)
     change: Cell = {"text": planned.change, "tone": tone} if tone else planned.change
     details: Cell = {"lines": list(planned.details)} if planned.details else ""
-    return {"id": f"{planned.kind} {planned.name}", "cells": [planned.kind, planned.name, change, details]}
+    return row(f"{planned.kind} {planned.name}", planned.kind, planned.name, change, details)

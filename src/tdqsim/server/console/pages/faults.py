@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.cics import COMMANDS, Region
+from tdqsim.cics import COMMANDS
 from tdqsim.facts import Resp
 from tdqsim.faults import ActivePlan, AnyFault, Fault, FaultPlan
 from tdqsim.server.console.callers import Caller
-from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
-from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.table import DataTable, Row, column
+from tdqsim.server.console.controls import Block, Button, Control, card
+from tdqsim.server.console.frame import REFUSED, Console, frame
+from tdqsim.server.console.page import RegionPage, region_name
+from tdqsim.server.console.table import DataTable, column, row
 from tdqsim.server.operations import operation
 
 _COLUMNS: Final = (
@@ -35,61 +34,45 @@ def add(console: Console) -> None:
         if caller is None or not caller.may(needed.role):
             raise HTTPException(403, f"{needed.name}: the role {needed.role} is needed")
         with frame(console, request, "Faults", region=name, here="faults") as visit:
-            await _Faults(visit, console.host.region(name)).build()
+            await _Faults(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Faults:
-    visit: Visit
-    region: Region
-    condition: Control = field(init=False)
-    command: Control = field(init=False)
-    queue: Control = field(init=False)
-    transid: Control = field(init=False)
-    nth: Control = field(init=False)
-    times: Control = field(init=False)
-    delay: Control = field(init=False)
-    table: DataTable = field(init=False)
-
+class _Faults(RegionPage):
     @property
     def active(self) -> dict[str, ActivePlan]:
         """The active fault plans, from the console and the API."""
         return self.visit.console.host.faults[self.region.applid]
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="A new fault"):
-            Block("h2", words="A new fault")
-            with Block("div", "tdq-row"):
-                conditions = {"": "none, a delay only"} | {
-                    name: name for name in sorted(Resp.__members__) if name != "NORMAL"
-                }
-                commands = {"": "any"} | {name: name for name in COMMANDS}
-                self.condition = Control("Condition", "select", "", options=conditions)
-                self.command = Control("In place of", "select", "", options=commands)
-                self.queue = Control("Queue", hint="any")
-                self.transid = Control("Transaction", hint="any")
-                self.nth = Control("At the nth time", "number", 1, least=1, most=10**9)
-                self.times = Control("Times in a row (0 for ever)", "number", 1, least=0, most=10**9)
-                self.delay = Control("Delay in seconds", "number", 0, least=0, most=10**6)
-                Button("Switch on", self.on)
-        with Block("section", "tdq-card", aria_label="Active faults"):
-            Block("h2", words="Active faults")
+        with card("A new fault"), Block("div", "tdq-row"):
+            conditions = {"": "none, a delay only"} | {
+                name: name for name in sorted(Resp.__members__) if name != "NORMAL"
+            }
+            commands = {"": "any"} | {name: name for name in COMMANDS}
+            self.condition = Control("Condition", "select", "", options=conditions)
+            self.command = Control("In place of", "select", "", options=commands)
+            self.queue = Control("Queue", hint="any")
+            self.transid = Control("Transaction", hint="any")
+            self.nth = Control("At the nth time", "number", 1, least=1, most=10**9)
+            self.times = Control("Times in a row (0 for ever)", "number", 1, least=0, most=10**9)
+            self.delay = Control("Delay in seconds", "number", 0, least=0, most=10**6)
+            Button("Switch on", self.on)
+        with card("Active faults"):
             self.table = DataTable("Faults", _COLUMNS, empty="No fault is active.", on_act=self._off)
         await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        rows: list[Row] = [
-            {
-                "id": key,
-                "cells": [
+        self.table.show(
+            [
+                row(
+                    key,
                     "; ".join(map(_words, plan.plan.faults)),
                     {"lines": plan.happened[-5:]} if plan.happened else "not yet",
                     {"buttons": [{"id": "off", "label": "Switch off", "title": f"Switch off fault {key}"}]},
-                ],
-            }
-            for key, plan in tuple(self.active.items())
-        ]
-        self.table.show(rows)
+                )
+                for key, plan in tuple(self.active.items())
+            ]
+        )
 
     def _fault(self) -> Fault:
         nth, times, delay = self.nth.number, self.times.number, self.delay.number
@@ -113,11 +96,11 @@ class _Faults:
         if await self.visit.do(operation("SET FAULTS"), attach, fault="a fault on") is not REFUSED:
             await self.refresh()
 
-    async def _off(self, row: str, _act: str) -> None:
+    async def _off(self, key: str, _act: str) -> None:
         def detach() -> None:
-            self.visit.console.host.switch_off(self.region, row)
+            self.visit.console.host.switch_off(self.region, key)
 
-        await self.visit.do(operation("SET FAULTS"), detach, fault=f"fault {row} off")
+        await self.visit.do(operation("SET FAULTS"), detach, fault=f"fault {key} off")
         await self.refresh()
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
 from tdqsim.report import MOST, FlowNode, Flows
-from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.page import Page, region_name
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 
 _COLUMNS: Final = (
     column("owner", "In"), column("from", "From"), column("to", "To"), column("records", "Records", num=True),
@@ -43,19 +42,15 @@ def add(console: Console) -> None:
             await _FlowPage(visit, name).build()
 
 
-@dataclass(slots=True, repr=False)
-class _FlowPage:
-    visit: Visit
-    region: str = ""
-    has: Control = field(init=False)
-    join: Control = field(init=False)
-    words: Block = field(init=False)
-    view: DiagramView = field(init=False)
-    table: DataTable = field(init=False)
-    _shown_at: float = float("-inf")
+class _FlowPage(Page):
+    _shown_at = float("-inf")
+
+    def __init__(self, visit: Visit, region: str = "") -> None:
+        super().__init__(visit)
+        self.region = region
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Picture"):
+        with card("Picture", ""):
             with Block("div", "tdq-row"):
                 self.has = Control("Only about", hint="such as PAY", on_change=self._show)
                 self.join = Control(
@@ -65,8 +60,7 @@ class _FlowPage:
             self.view = DiagramView(
                 "Who writes and reads which queue, and what starts what; the list has the same data"
             )
-        with Block("section", "tdq-card", aria_label="As a list"):
-            Block("h2", words="The same as a list")
+        with card("As a list", "The same as a list"):
             self.table = DataTable("Flows", _COLUMNS, empty="Nothing has flowed.")
         names = tuple(self.visit.console.host.regions)
         await self.visit.follow(names, self._refresh)
@@ -106,8 +100,7 @@ class _FlowPage:
         for at, ((owner, source, target, records, starts, other, failed), key) in enumerate(shown):
             wrong: Cell = {"text": failed, "tone": "bad"} if failed else ""
             rate = f"{rates[key]:,.1f}" if rates.get(key) else ""
-            cells: list[Cell] = [owner, source, target, f"{records:,}", f"{starts:,}", other, wrong, rate]
-            rows.append({"id": str(at), "cells": cells})
+            rows.append(row(str(at), owner, source, target, f"{records:,}", f"{starts:,}", other, wrong, rate))
         return rows
 
 

@@ -9,14 +9,14 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim import state
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import region_name
 from tdqsim.server.console.pages.incidents import day_and_time
-from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.record_text import text_of
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.state import Dump
 
 _SHOWN: Final = 240
@@ -74,16 +74,14 @@ def _what(visit: Visit, view: RegionView, dump: Dump) -> None:
         "Program": dump.program,
         "Place": f"{dump.file}:{dump.line}" if dump.file else "",
     }
-    with Block("section", "tdq-card", aria_label="What happened"):
-        Block("h2", words="What happened")
+    with card("What happened"):
         Block("p", "tdq-explain", dump.reason)
-        rows: list[Row] = [{"id": name, "cells": [name, value]} for name, value in facts.items() if value]
+        rows: list[Row] = [row(name, name, value) for name, value in facts.items() if value]
         DataTable("The task", _FACTS, keep=True).show(rows)
 
 
 def _where(dump: Dump) -> None:
-    with Block("section", "tdq-card", aria_label="Where"):
-        Block("h2", words="Where")
+    with card("Where"):
         if not dump.source:
             Block("p", "tdq-dim", "The source of the failing statement is not known.")
         else:
@@ -97,15 +95,13 @@ def _where(dump: Dump) -> None:
 
 
 def _commands(dump: Dump) -> None:
-    with Block("section", "tdq-card", aria_label="Last commands"):
-        Block("h2", words="Last commands")
-        rows: list[Row] = [{"id": str(at), "cells": [at, text]} for at, text in enumerate(dump.commands, 1)]
+    with card("Last commands"):
+        rows: list[Row] = [row(str(at), at, text) for at, text in enumerate(dump.commands, 1)]
         DataTable("Last commands", _COMMANDS, keep=True, empty="The task had issued no command.").show(rows)
 
 
 def _held(visit: Visit, view: RegionView, dump: Dump) -> None:
-    with Block("section", "tdq-card", aria_label="What was held"):
-        Block("h2", words="What the task held and had not committed; all of it was backed out")
+    with card("What was held", "What the task held and had not committed; all of it was backed out"):
         queues = dict.fromkeys([*(queue for queue, _end in dump.locks), *(work.queue for work in dump.works)])
         rows = [_row(visit, view, dump, queue) for queue in queues]
         DataTable("What was held", _HELD, empty="It held no end of a queue.").show(rows)
@@ -116,20 +112,18 @@ def _row(visit: Visit, view: RegionView, dump: Dump, queue: str) -> Row:
     name: Cell = {"text": queue, "href": visit.href("regions", view.region.applid, "queues", queue)}
     ends = ", ".join(end for held, end in dump.locks if held == queue)
     if work is None:
-        return {"id": queue, "cells": [name, ends, "", ""]}
+        return row(queue, name, ends, "", "")
     done = f"{work.reads:,} read, {work.writes:,} written{', deleted' if work.deleted else ''}"
     records = [text_of(record, view.region.options.codepage, _SHOWN) for record in work.records]
     more = [f"... {work.writes - len(records):,} more"] if work.writes > len(records) else []
-    return {"id": queue, "cells": [name, ends, done, {"lines": [*records, *more]}]}
+    return row(queue, name, ends, done, {"lines": [*records, *more]})
 
 
 def _storage(dump: Dump) -> None:
-    with Block("section", "tdq-card", aria_label="Storage"):
-        Block("h2", words="Storage of the COBOL programs")
+    with card("Storage", "Storage of the COBOL programs"):
         rows: list[Row] = []
         for at, item in enumerate(dump.storage[:_LINES]):
-            cells = [item.program, item.name, item.picture, item.value, item.hex]
-            rows.append({"id": str(at), "cells": cells})
+            rows.append(row(str(at), item.program, item.name, item.picture, item.value, item.hex))
         DataTable("Storage", _STORAGE).show(rows)
         if len(dump.storage) > _LINES:
             Block("p", "tdq-dim", f"{len(dump.storage) - _LINES:,} more items are in GET /regions/R/dumps.")
@@ -137,8 +131,7 @@ def _storage(dump: Dump) -> None:
 
 async def _what_to_do(visit: Visit, view: RegionView, dump: Dump) -> None:
     """What explain says now of the queues that the task used, and of what its last command named."""
-    with Block("section", "tdq-card", aria_label="What to do"):
-        Block("h2", words="What to do: what it used, as it is now")
+    with card("What to do", "What to do: what it used, as it is now"):
         if not dump.queues and dump.resource is None:
             Block("p", "tdq-dim", "Its last command and its unit of work name no queue, program or transaction.")
         for queue in dump.queues:

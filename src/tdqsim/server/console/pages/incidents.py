@@ -7,18 +7,17 @@ commands that were refused in the last ten minutes. The table of refused command
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
 from tdqsim.report import RefusedGroup
-from tdqsim.server.console.controls import Block
-from tdqsim.server.console.frame import Console, Visit
+from tdqsim.server.console.controls import card
+from tdqsim.server.console.frame import Visit
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.region_state import depth
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
 from tdqsim.state import Dump
@@ -56,50 +55,38 @@ async def incidents_of(visit: Visit, view: RegionView) -> list[Incident]:
 
 def refused_table() -> DataTable:
     """Add a section with the table of refused commands to a page."""
-    with Block("section", "tdq-card", aria_label="Refused commands"):
-        Block("h2", words="Commands that were refused")
+    with card("Refused commands", "Commands that were refused"):
         return DataTable("Refused commands", _REFUSED, empty="No command was refused.")
 
 
 def refused_row(group: RefusedGroup, now_ns: int, resource: Cell, task: Cell) -> Row:
     """The row of refused commands that are alike; ``task`` is the number of the last task or job, or a link to it."""
     condition: Cell = {"text": group.condition, "tone": "bad" if group.lasts(now_ns) else "dim"}
-    cells: list[Cell] = [
-        day_and_time(group.last_ns), group.command, resource, condition, group.actor, task, group.userid,
+    return row(
+        group.id, day_and_time(group.last_ns), group.command, resource, condition, group.actor, task, group.userid,
         f"{group.count:,}", day_and_time(group.first_ns), group.place, group.todo,
-    ]  # fmt: skip
-    return {"id": group.id, "cells": cells}
+    )  # fmt: skip
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "incidents", "Incidents", lambda visit, view: _Incidents(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Incidents:
-    visit: Visit
-    view: RegionView
-    others: DataTable = field(init=False)
-    abends: DataTable = field(init=False)
-    refused: DataTable = field(init=False)
+class IncidentsPage(RegionPage):
+    """The page of incidents."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Now"):
-            Block("h2", words="Now")
+        """Add the contents of the page."""
+        with card("Now"):
             self.others = DataTable("Incidents now", _OTHERS, empty=_NONE)
-        with Block("section", "tdq-card", aria_label="Abends"):
-            Block("h2", words="Tasks that have abended")
+        with card("Abends", "Tasks that have abended"):
             self.abends = DataTable("Abends", _ABENDS, empty="No task has abended.")
         self.refused = refused_table()
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
         self.visit.every(_AGAIN, self.refresh)
 
     async def refresh(self) -> None:
+        """Show the present state."""
         others = await incidents_of(self.visit, self.view)
         self.others.show([self._other(at, each) for at, each in enumerate(others)])
         self.abends.show([self._abend(dump) for dump in reversed(self.view.snapshot.dumps)])
-        refusals, now_ns = self.visit.console.host.refused[self.view.region.applid], self.view.snapshot.time_ns
+        refusals, now_ns = self.visit.console.host.refused[self.region.applid], self.view.snapshot.time_ns
         groups = await self.visit.ask(lambda: list(refusals))
         self.refused.show(
             [refused_row(each, now_ns, self._resource(each), self._task(each)) for each in reversed(groups)]
@@ -107,7 +94,7 @@ class _Incidents:
 
     def _other(self, at: int, incident: Incident) -> Row:
         kind: Cell = {"text": incident.kind, "href": self._href(*incident.page), "tone": "bad"}
-        return {"id": str(at), "cells": [kind, incident.what, incident.todo]}
+        return row(str(at), kind, incident.what, incident.todo)
 
     def _resource(self, group: RefusedGroup) -> Cell:
         if group.command.endswith(" TD") and group.resource in self.view.queues:
@@ -120,11 +107,11 @@ class _Incidents:
     def _abend(self, dump: Dump) -> Row:
         href = self._href("incidents", str(dump.time_ns), str(dump.task))
         code: Cell = {"text": dump.code, "href": href, "tone": "bad"}
-        cells: list[Cell] = [
+        return row(
+            f"{dump.time_ns} {dump.task}",
             day_and_time(dump.time_ns), code, dump.task, dump.transid, dump.program, dump.userid,
             dump.statement or dump.reason,
-        ]  # fmt: skip
-        return {"id": f"{dump.time_ns} {dump.task}", "cells": cells}
+        )  # fmt: skip
 
     def _href(self, *parts: str) -> str:
-        return self.visit.href("regions", self.view.region.applid, *parts)
+        return self.href(*parts)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
+from tdqsim.server.console.controls import Block, Control, card
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.pages.tasks import moment
-from tdqsim.server.console.table import DataTable, Row, column
+from tdqsim.server.console.table import DataTable, Row, column, row
 
 _MESSAGES: Final = (
     column("time", "Time"), column("id", "Message"), column("queue", "Queue"), column("text", "Text", wide=True),
@@ -23,32 +20,22 @@ _EVENTS: Final = (
 _SHOWN: Final = 200
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "log", "Log", lambda visit, view: _Log(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Log:
-    visit: Visit
-    view: RegionView
-    has: Control = field(init=False)
-    messages: DataTable = field(init=False)
-    events: DataTable = field(init=False)
+class LogPage(RegionPage):
+    """The page of messages and events."""
 
     async def build(self) -> None:
+        """Add the contents of the page."""
         with Block("div", "tdq-row"):
             self.has = Control("Lines that contain", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
-        with Block("section", "tdq-card", aria_label="Messages"):
-            Block("h2", words="Messages, to CSMT, CSSL and others")
+        with card("Messages", "Messages, to CSMT, CSSL and others"):
             self.messages = DataTable("Messages", _MESSAGES, empty="No message.")
-        with Block("section", "tdq-card", aria_label="Events"):
-            Block("h2", words="Last events")
+        with card("Events", "Last events"):
             self.events = DataTable("Events", _EVENTS, empty="No event.")
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        console, applid = self.visit.console, self.view.region.applid
+        """Show the present state."""
+        console, applid = self.visit.console, self.region.applid
         messages = await self.visit.ask(lambda: console.messages.of(applid))
         lines: list[list[str | int]] = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
         self.messages.show(self._rows(lines))
@@ -59,7 +46,7 @@ class _Log:
         """The lines that contain the text, newest first."""
         wanted = self.has.text.strip().upper()
         matching = [line for line in reversed(lines) if wanted in " ".join(map(str, line)).upper()]
-        return [{"id": str(at), "cells": line} for at, line in enumerate(matching[:_SHOWN])]
+        return [row(str(at), *line) for at, line in enumerate(matching[:_SHOWN])]
 
 
 def _event(event: dict[str, Any]) -> list[str | int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
@@ -13,11 +12,11 @@ from nicegui import ui
 from tdqsim.cics import Region
 from tdqsim.datasets import SubmittedJob, SysoutDataset, render
 from tdqsim.hosting import RegionInternals
-from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.controls import Block, Control, card
+from tdqsim.server.console.frame import Console, frame
+from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pager import Pager
-from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 
 _PAGE: Final = 50
 _LINES: Final = 2000
@@ -42,7 +41,7 @@ def add(console: Console) -> None:
     async def output(request: Request, region: str) -> None:
         name = region_name(console, region)
         with frame(console, request, "Jobs and SYSOUT", region=name, here="output") as visit:
-            await _Output(visit, console.host.region(name)).build()
+            await _Output(visit, console.live.view(name)).build()
 
     @ui.page("/regions/{region}/output/jobs/{number}")
     async def one_job(request: Request, region: str, number: int) -> None:
@@ -78,31 +77,19 @@ def _printed(region: Region, number: int) -> tuple[SysoutDataset, list[str]] | N
 
 
 def _show_text(lines: list[str], whole: str, what: str) -> None:
-    with Block("section", "tdq-card", aria_label=what):
-        Block("h2", words=what)
+    with card(what):
         Block("pre", "tdq-screen", "\n".join(lines[:_LINES]) or " ", tabindex="0", role="group", aria_label=f"{what}")
         more = f"The first {_LINES:,} lines. " if len(lines) > _LINES else ""
         with Block("p", "tdq-dim", more):
             Block("a", words="The whole text", href=whole)
 
 
-@dataclass(slots=True, repr=False)
-class _Output:
-    visit: Visit
-    region: Region
-    letter: Control = field(init=False)
-    jobs: DataTable = field(init=False)
-    jobs_pager: Pager = field(init=False)
-    data_sets: DataTable = field(init=False)
-    pager: Pager = field(init=False)
-
+class _Output(RegionPage):
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Jobs"):
-            Block("h2", words="Jobs that were submitted through internal readers, the last one first")
+        with card("Jobs", "Jobs that were submitted through internal readers, the last one first"):
             self.jobs = DataTable("Jobs", _JOBS, empty="No job was submitted.")
             self.jobs_pager = Pager("jobs", self.refresh, _PAGE)
-        with Block("section", "tdq-card", aria_label="SYSOUT"):
-            Block("h2", words="SYSOUT data sets, the last one first")
+        with card("SYSOUT", "SYSOUT data sets, the last one first"):
             with Block("div", "tdq-row"):
                 self.letter = Control("Class", hint="all", on_change=self.refresh)
             self.data_sets = DataTable("SYSOUT data sets", _SYSOUT, keep=True, empty="No SYSOUT data set.")
@@ -131,15 +118,14 @@ class _Output:
     def _job(self, job: SubmittedJob) -> Row:
         number: Cell = {"text": job.number, "href": self._href("jobs", str(job.number))}
         time = f"{datetime.fromtimestamp(job.time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S}"
-        cells: list[Cell] = [
+        return row(
+            str(job.number),
             number, job.id, job.name, job.submitter, time, f"{len(job.cards):,}", "yes" if job.scan_only else "",
-        ]  # fmt: skip
-        return {"id": str(job.number), "cells": cells}
+        )  # fmt: skip
 
     def _data_set(self, data_set: SysoutDataset) -> Row:
         number: Cell = {"text": data_set.number, "href": self._href("sysout", str(data_set.number))}
-        cells: list[Cell] = [number, data_set.sysout_class, data_set.ddname, data_set.control.name]
-        return {"id": str(data_set.number), "cells": cells}
+        return row(str(data_set.number), number, data_set.sysout_class, data_set.ddname, data_set.control.name)
 
     def _href(self, *parts: str) -> str:
-        return self.visit.href("regions", self.region.applid, "output", *parts)
+        return self.href("output", *parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,15 +11,16 @@ from nicegui import ui
 
 from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.server.activity import INTERVAL, INTERVALS
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import Page
 from tdqsim.server.console.pages.incidents import day_and_time, incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.region_state import depth, trigger
-from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
+from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, row, spark
 from tdqsim.server.incidents import Incident, of_jobs
 from tdqsim.state import Dump, Wait
 
@@ -80,40 +80,29 @@ def add(console: Console) -> None:
             await _Overview(visit, reader).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Overview:
-    visit: Visit
-    reader: SystemReader
-    verdict: Block = field(init=False)
-    wrong: DataTable = field(init=False)
-    moving: DataTable = field(init=False)
-    waits: DataTable = field(init=False)
-    changes: DataTable = field(init=False)
-    regions: DataTable = field(init=False)
+class _Overview(Page):
+    def __init__(self, visit: Visit, reader: SystemReader) -> None:
+        super().__init__(visit)
+        self.reader = reader
 
     async def build(self) -> None:
         console = self.visit.console
         names = tuple(console.host.regions)
-        with Block("section", "tdq-card", aria_label="Is anything wrong?"):
-            Block("h2", words="Is anything wrong?")
+        with card("Is anything wrong?"):
             self.verdict = Block("p", aria_live="polite")
             self.wrong = DataTable("Incidents", _WRONG, empty="Nothing is wrong.")
-        with Block("section", "tdq-card", aria_label="Regions"):
-            Block("h2", words="Regions")
+        with card("Regions"):
             self.regions = DataTable("Regions", _REGIONS, empty="No region is served.")
         with Block("div", "tdq-cols"):
-            with Block("section", "tdq-card", aria_label="What moves"):
-                Block("h2", words="What moves")
+            with card("What moves"):
                 with Block("p", "tdq-dim"):
                     Block("a", words="All flows as a picture", href=self.visit.href("flows"))
                 self.moving = DataTable(
                     "Queues that move", _MOVING, empty="No depth has changed in the last 5 minutes."
                 )
-            with Block("section", "tdq-card", aria_label="What waits"):
-                Block("h2", words="What waits")
+            with card("What waits"):
                 self.waits = DataTable("Waits", _WAITS, empty="No task waits for another one.")
-        with Block("section", "tdq-card", aria_label="What was changed"):
-            Block("h2", words="What was changed")
+        with card("What was changed"):
             self.changes = DataTable("Changes", _CHANGES, empty="No resource has been changed.")
         await self.visit.follow(names, self._refresh)
         self.visit.every(_AGAIN, self._refresh)
@@ -149,7 +138,7 @@ class _Overview:
             kind: Cell = {"text": f"Abend {code}", "href": href, "tone": "bad"}
             times = f"{len(dumps):,} times, last: " if len(dumps) > 1 else ""
             text = f"{transid}, {times}task {dump.task}: {dump.reason or dump.statement}"
-            rows.append({"id": f"{applid} {code} {transid}", "cells": [applid, kind, day_and_time(dump.time_ns), text]})
+            rows.append(row(f"{applid} {code} {transid}", applid, kind, day_and_time(dump.time_ns), text))
         self.wrong.show(rows)
         kept = sum(len(dumps) for _, dumps in alike)
         words = _verdict(now, kept)
@@ -158,7 +147,7 @@ class _Overview:
     def _incident(self, place: str, name: str, incident: Incident) -> Row:
         since = day_and_time(incident.since_ns) if incident.since_ns else "now"
         kind: Cell = {"text": incident.kind, "href": self.visit.href(place, name, *incident.page), "tone": "bad"}
-        return {"id": f"{place} {name} {incident.kind} {incident.key}", "cells": [name, kind, since, incident.what]}
+        return row(f"{place} {name} {incident.kind} {incident.key}", name, kind, since, incident.what)
 
     def _moves(self, moving: _Moving) -> Row:
         applid = moving.view.region.applid
@@ -170,12 +159,12 @@ class _Overview:
             "title": f"depth of {queue.name}, one value a second",
             "text": "",
         }
-        cells: list[Cell] = [
+        return row(
+            f"{applid} {queue.name}",
             applid, {"text": queue.name, "href": href}, {"text": f"{depth(queue):,}", "href": href}, line,
             {"text": f"{queue.peak_items:,}", "href": href},
             trigger(queue),
-        ]  # fmt: skip
-        return {"id": f"{applid} {queue.name}", "cells": cells}
+        )  # fmt: skip
 
     def _waiting(self, views: Iterable[RegionView]) -> Iterator[Row]:
         for view in views:
@@ -183,8 +172,7 @@ class _Overview:
             for wait in view.snapshot.waits:
                 since = moment(wait.since_ns) if wait.since_ns else ""
                 who: Cell = {"text": wait.waiter, "href": self.visit.href("regions", applid, *_page_of(wait))}
-                cells: list[Cell] = [applid, who, wait.what, wait.holder, since]
-                yield {"id": f"{applid} {wait.waiter} {wait.what}", "cells": cells}
+                yield row(f"{applid} {wait.waiter} {wait.what}", applid, who, wait.what, wait.holder, since)
 
     def _changed(self, views: Iterable[RegionView]) -> Iterator[Row]:
         activity = self.visit.console.host.activity
@@ -197,8 +185,14 @@ class _Overview:
             failed = f": {change.condition}" if change.condition != "NORMAL" else ""
             command: Cell = {"text": f"{change.command}{failed}", "tone": "bad"} if failed else change.command
             region: Cell = {"text": applid, "href": href}
-            cells: list[Cell] = [day_and_time(change.time_ns), region, change.userid, command, change.details]
-            yield {"id": f"{applid} {change.time_ns} {at}", "cells": cells}
+            yield row(
+                f"{applid} {change.time_ns} {at}",
+                day_and_time(change.time_ns),
+                region,
+                change.userid,
+                command,
+                change.details,
+            )
 
 
 def _verdict(now: int, dumps: int) -> str:
@@ -251,7 +245,8 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
         href = visit.href("regions", region.applid, page)
         return {"text": text, "href": f"{href}?{urlencode(query)}" if query else href, "tone": tone if words else ""}
 
-    cells: list[Cell] = [
+    return row(
+        region.applid,
         link(region.applid, "queues"),
         link("ended", "incidents", "bad") if region.closed else region.recovery.start_type,
         {**link(f"{rate:,.1f}", "flows"), "spark": line, "title": "commands over the last 5 minutes"},
@@ -265,5 +260,4 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
         link(indoubt, "units", "bad"),
         link(present + len(snapshot.dumps), "incidents", "bad"),
         link(abends, "incidents", "bad") if abends else "none",
-    ]
-    return {"id": region.applid, "cells": cells}
+    )

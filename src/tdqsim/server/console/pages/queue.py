@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.cics import Region
-from tdqsim.server.console.charts import DepthChart, depth_chart
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.charts import depth_chart
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pages.queue_actions import Actions
 from tdqsim.server.console.pages.queue_records import RecordsSection
-from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.region_state import depth
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.table import DataTable, column, row
 from tdqsim.server.operations import operation
 
 _OPTIONS: Final = (
@@ -40,40 +38,31 @@ def add(console: Console) -> None:
         if not await console.live.has_queue(name, queue):
             raise HTTPException(404, f"region {name} has no queue {queue}")
         with frame(console, request, f"Queue {queue}", region=name, here="queues") as visit:
-            await _Queue(visit, view, view.region, queue).build()
+            await _Queue(visit, view, queue).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Queue:
-    visit: Visit
-    view: RegionView
-    region: Region
-    name: str
-    explained: Block = field(init=False)
-    options: DataTable = field(init=False)
-    chart: DepthChart = field(init=False)
-    figures: Block = field(init=False)
+class _Queue(RegionPage):
     actions: Actions | None = None
-    records: RecordsSection = field(init=False)
+
+    def __init__(self, visit: Visit, view: RegionView, name: str) -> None:
+        super().__init__(visit, view)
+        self.name = name
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="In words"):
-            Block("h2", words="In words")
+        with card("In words"):
             self.explained = Block("p", "tdq-explain")
         if self.visit.may(operation("WRITEQ TD")):
             self.actions = Actions(self.visit, self.region, self.name)
             self.actions.build()
         with Block("div", "tdq-beside"):
             with Block("div"):
-                with Block("section", "tdq-card", aria_label="Depth"):
-                    Block("h2", words="Depth over time")
+                with card("Depth", "Depth over time"):
                     self.figures = Block("p", "tdq-dim")
                     self.chart = depth_chart(self.name)
                 layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
-                self.records = RecordsSection(self.visit, self.region, self.name, layout=layout)
+                self.records = RecordsSection(self.visit, self.region, self.name, layout)
                 self.records.build()
-            with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
-                Block("h2", words="INQUIRE TDQUEUE")
+            with card("INQUIRE TDQUEUE"):
                 self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS, keep=True, empty="None.")
         await self.visit.follow([self.region.applid], self.refresh)
 
@@ -83,7 +72,7 @@ class _Queue:
             return
         details = await self.visit.ask(lambda: read_queue(self.region, self.name, self.visit.caller.userid))
         self.explained.say("\n".join((*details.explanation, *filter(None, [details.refused]))))
-        self.options.show([{"id": row[0], "cells": list(row)} for row in details.options])
+        self.options.show([row(each[0], *each) for each in details.options])
         if self.actions is not None:
             self.actions.predict(details.commands)
         self._draw_depth()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
 from tdqsim.hosting import hex_bytes
-from tdqsim.server.console.controls import Block, Button, Control, Handler
+from tdqsim.server.console.controls import Block, Button, Control, Handler, card
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Visit
 from tdqsim.server.console.queue_state import SETTABLE, as_value, predict_set
@@ -24,34 +23,24 @@ _EXECUTED: Final = ("NORMAL", "WAIT", "UNKNOWN")
 """The predictions with which a button is enabled."""
 
 
-@dataclass(slots=True, repr=False)
 class Actions:
     """The section of a queue's page with the commands.
 
-    Attributes:
+    Args:
         visit: the page.
         region: the region of the queue.
         name: the name of the queue.
     """
 
-    visit: Visit
-    region: Region
-    name: str
-    _buttons: dict[str, Button] = field(default_factory=dict)
-    _unpredicted: list[Button] = field(default_factory=list)
-    _remarks: Block = field(init=False)
-    _record: Control = field(init=False)
-    _way: Control = field(init=False)
-    _option: Control = field(init=False)
-    _value: Control = field(init=False)
-    _predicted: Block = field(init=False)
-    _seeds: Control = field(init=False)
+    def __init__(self, visit: Visit, region: Region, name: str) -> None:
+        self.visit, self.region, self.name = visit, region, name
+        self._buttons: dict[str, Button] = {}
+        self._unpredicted: list[Button] = []
 
     def build(self) -> None:
         """Add the section to the page."""
         may_write, may_seed = self.visit.may(operation("WRITEQ TD")), self.visit.may(operation("SEED"))
-        with Block("section", "tdq-card", aria_label="Do something"):
-            Block("h2", words="Do something")
+        with card("Do something"):
             if may_write:
                 self._build_write()
                 self._build_commands()

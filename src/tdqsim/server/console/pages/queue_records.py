@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError
 from tdqsim.layouts import Layout
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.dialogs import shown_whole
 from tdqsim.server.console.frame import Visit
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.queue_state import read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 
 _WAYS: Final = {"text": "text", "hex": "hexadecimal", "layout": "by a layout"}
 _SIZES: Final = {"20": "20", "50": "50", "100": "100"}
@@ -23,33 +22,22 @@ _SHOWN: Final = 240
 _WHOLE: Final = 32_768
 
 
-@dataclass(slots=True, repr=False)
 class RecordsSection:
     """The section of a queue's page with its records.
 
-    Attributes:
+    Args:
         visit: the page.
         region: the region of the queue.
         name: the name of the queue.
+        layout: the layout of its records; None for none.
     """
 
-    visit: Visit
-    region: Region
-    name: str
-    layout: Layout | None = None
-    _way: Control = field(init=False)
-    _size: Control = field(init=False)
-    _from: Control = field(init=False)
-    _too: Control = field(init=False)
-    _copybook: Control = field(init=False)
-    _pasted: Block = field(init=False)
-    _table: DataTable = field(init=False)
-    _pager: Pager = field(init=False)
+    def __init__(self, visit: Visit, region: Region, name: str, layout: Layout | None) -> None:
+        self.visit, self.region, self.name, self.layout = visit, region, name, layout
 
     def build(self) -> None:
         """Add the section to the page."""
-        with Block("section", "tdq-card", aria_label="Records"):
-            Block("h2", words="Records")
+        with card("Records"):
             with Block("div", "tdq-row"):
                 way = "text" if self.layout is None else "layout"
                 self._way = Control("Shown as", "select", way, options=_WAYS, on_change=self.refresh)
@@ -101,7 +89,7 @@ class RecordsSection:
 
     def _row(self, position: int, record: bytes) -> Row:
         whole: Cell = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole record {position + 1}"}]}
-        return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(record):,}", self._data(record), whole]}
+        return row(str(position), f"{position + 1:,}", f"{len(record):,}", self._data(record), whole)
 
     def _data(self, record: bytes) -> Cell:
         page = self.region.options.codepage

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Final
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 from nicegui import ui
 
-from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.region_state import depth, is_supplied, locked, stands_for, status, trigger
-from tdqsim.server.console.table import Cell, DataTable, Row, column, spark
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row, spark
 from tdqsim.state import QueueState
 
 
@@ -55,34 +55,6 @@ _KEYS: Final[dict[str, Callable[[QueueState], tuple[str, int]]]] = {
 }
 
 
-def region_name(console: Console, name: str) -> str:
-    """The APPLID of a served region.
-
-    Raises:
-        HTTPException: 404: no region of that name is served.
-    """
-    if name.upper() not in console.host.regions:
-        raise HTTPException(404, f"no region {name} is served")
-    return name.upper()
-
-
-def region_page(console: Console, here: str, title: str, build: Callable[[Visit, RegionView], Awaitable[None]]) -> None:
-    """Register the page of a region at ``/regions/{region}/HERE``.
-
-    Args:
-        console: the console.
-        here: the last part of the path, and the page's name in the bar.
-        title: its title.
-        build: adds its contents.
-    """
-
-    @ui.page(f"/regions/{{region}}/{here}")
-    async def page(request: Request, region: str) -> None:
-        name = region_name(console, region)
-        with frame(console, request, title, region=name, here=here) as visit:
-            await build(visit, console.live.view(name))
-
-
 def add(console: Console) -> None:
     """Register the page."""
 
@@ -90,24 +62,19 @@ def add(console: Console) -> None:
     async def queues(request: Request, region: str, show: str = "") -> None:
         name = region_name(console, region)
         with frame(console, request, "Queues", region=name, here="queues") as visit:
-            await _Queues(visit, console.live.view(name), begins_with=show if show in _SHOW else "").build()
+            await _Queues(visit, console.live.view(name), show if show in _SHOW else "").build()
 
 
-@dataclass(slots=True, repr=False)
-class _Queues:
-    visit: Visit
-    view: RegionView
-    begins_with: str = ""
-    sort: str = "name"
-    down: bool = False
-    name: Control = field(init=False)
-    type: Control = field(init=False)
-    show: Control = field(init=False)
-    table: DataTable = field(init=False)
-    pager: Pager = field(init=False)
+class _Queues(RegionPage):
+    sort = "name"
+    down = False
+
+    def __init__(self, visit: Visit, view: RegionView, begins_with: str) -> None:
+        super().__init__(visit, view)
+        self.begins_with = begins_with
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Queues"):
+        with card("Queues", ""):
             with Block("div", "tdq-row"):
                 self.name = Control("Name has", hint="such as PAY", on_change=self._from_the_start)
                 self.type = Control("Type", "select", options=_TYPES, on_change=self._from_the_start)
@@ -115,7 +82,7 @@ class _Queues:
                 self.show = Control("Show", "select", self.begins_with, options=shows, on_change=self._from_the_start)
             self.table = DataTable("Queues", _COLUMNS, empty="No queue matches.", on_sort=self._sort)
             self.pager = Pager("queues", self._draw, _PAGE)
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     def _from_the_start(self) -> None:
         self.pager.at = 0
@@ -150,8 +117,9 @@ class _Queues:
     def _row(self, queue: QueueState) -> Row:
         samples = self.view.depths.of(queue.name)
         state, locks = status(queue), locked(queue)
-        cells: list[Cell] = [
-            {"text": queue.name, "href": self.visit.href("regions", self.view.region.applid, "queues", queue.name)},
+        return row(
+            queue.name,
+            {"text": queue.name, "href": self.href("queues", queue.name)},
             f"{queue.type} {queue.recovstatus}".strip(),
             f"{queue.numitems:,}" if depth(queue) >= 0 else "",
             {"spark": spark(samples, self.view.snapshot.time_ns), "title": f"depth of {queue.name} over time"}
@@ -161,8 +129,7 @@ class _Queues:
             _trigger(queue),
             {"text": locks, "tone": "warn"} if locks else "",
             stands_for(queue),
-        ]
-        return {"id": queue.name, "cells": cells}
+        )
 
 
 def _trigger(queue: QueueState) -> Cell:

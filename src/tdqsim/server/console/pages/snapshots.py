@@ -9,28 +9,27 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, NamedTuple
 
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics import Region
 from tdqsim.errors import UsageError
-from tdqsim.facts import table
-from tdqsim.server.console.controls import Block, Button, TextFile
+from tdqsim.server.bounds import BOUNDS
+from tdqsim.server.console.controls import Block, Button, TextFile, card
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pages.incidents import day_and_time
-from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
+from tdqsim.server.console.table import ButtonCell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 from tdqsim.server.snapshots import KeptQueue, restored, snapshot_answer, taken
 
 _KEPT: Final = 10
 """The number of snapshots of each user and region that are kept."""
-_MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
+_MOST_BYTES: Final = BOUNDS["body_bytes"]
 _SNAPSHOTS: Final = (
     column("number", "Number", num=True), column("time", "Time"), column("queues", "Queues", num=True),
     column("records", "Records", num=True), column("do", ""),
@@ -70,32 +69,26 @@ def add(console: Console) -> None:
         name = region_name(console, region)
         with frame(console, request, "Snapshots", region=name, here="snapshots") as visit:
             own = kept[name, visit.caller.userid]
-            await _Snapshots(visit, console.host.region(name), own, numbers).build()
+            await _Snapshots(visit, console.live.view(name), own, numbers).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Snapshots:
-    visit: Visit
-    region: Region
-    kept: deque[_Snapshot]
-    numbers: count[int]
-    table: DataTable = field(init=False)
-    title: Block = field(init=False)
-    queues: DataTable = field(init=False)
+class _Snapshots(RegionPage):
+    def __init__(self, visit: Visit, view: RegionView, kept: deque[_Snapshot], numbers: count[int]) -> None:
+        super().__init__(visit, view)
+        self.kept, self.numbers = kept, numbers
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Snapshots"):
-            Block("h2", words="Your snapshots of the records of intrapartition queues")
+        with card("Snapshots", "Your snapshots of the records of intrapartition queues"):
             with Block("div", "tdq-row"):
                 Button("Take a snapshot", self.take)
                 if self.visit.may(operation("RESTORE")):
                     TextFile("Restore from a file", _MOST_BYTES, self.restore_file, self.too_large, accept=".json")
             self.table = DataTable("Snapshots", _SNAPSHOTS, empty="No snapshot was taken.", on_act=self.act)
-        with Block("section", "tdq-card", aria_label="Queues of the snapshot"):
+        with card("Queues of the snapshot", ""):
             self.title = Block("h2", words="Queues")
             self.queues = DataTable("Queues of the snapshot", _QUEUES, keep=True, empty="No snapshot is shown.")
         self._show()
-        await self.visit.follow([self.region.applid], _nothing)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     def _show(self) -> None:
         self.table.show([self._row(each) for each in reversed(self.kept)])
@@ -109,10 +102,9 @@ class _Snapshots:
         if self.visit.may(operation("RESTORE")):
             buttons.append({"id": "restore", "label": "Restore", "title": f"Restore {number}", "tone": "danger"})
         time = day_and_time(snapshot.time_ns)
-        cells: list[Cell] = [
-            number, time, f"{len(snapshot.queues):,}", f"{snapshot.records:,}", {"buttons": buttons},
-        ]  # fmt: skip
-        return {"id": str(number), "cells": cells}
+        return row(
+            str(number), number, time, f"{len(snapshot.queues):,}", f"{snapshot.records:,}", {"buttons": buttons},
+        )  # fmt: skip
 
     # -- actions ------------------------------------------------------------------------------------------------------
 
@@ -171,10 +163,6 @@ class _Snapshots:
     def too_large(self, name: str) -> None:
         """Refuse a file."""
         self.visit.say(f"{name}: a file has at most {_MOST_BYTES:,} bytes", "bad")
-
-
-async def _nothing() -> None:
-    """Update nothing: this page changes only when a button is pressed."""
 
 
 def _queues_of(text: str) -> dict[str, KeptQueue]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 from tdqsim import state
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.hosting import hex_bytes
-from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.frame import REFUSED, Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
-from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
+from tdqsim.server.console.controls import Block, Button, Control, card
+from tdqsim.server.console.frame import REFUSED
+from tdqsim.server.console.page import RegionPage
+from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 
 _LATEST: Final = 995959
@@ -35,41 +33,22 @@ _TRANSACTIONS: Final = (
 )  # fmt: skip
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "start", "Start", lambda visit, view: _Start(visit, view, view.region).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Start:
-    visit: Visit
-    view: RegionView
-    region: Region
-    transid: Control = field(init=False)
-    data: Control = field(init=False)
-    way: Control = field(init=False)
-    interval: Control = field(init=False)
-    reqid: Control = field(init=False)
-    userid: Control = field(init=False)
-    termid: Control = field(init=False)
-    requests: DataTable = field(init=False)
-    transactions: DataTable = field(init=False)
+class StartPage(RegionPage):
+    """The page of START."""
 
     async def build(self) -> None:
+        """Add the contents of the page."""
         if self.visit.may(operation("START")):
             self._build_form()
-        with Block("section", "tdq-card", aria_label="Requests"):
-            Block("h2", words="Requests that wait for their time: START, and DELAY and POST with a REQID")
+        with card("Requests", "Requests that wait for their time: START, and DELAY and POST with a REQID"):
             self.requests = DataTable("Requests", _REQUESTS, empty="No request waits.", on_act=self.cancel)
-        with Block("section", "tdq-card", aria_label="Transactions"):
-            Block("h2", words="Transactions")
+        with card("Transactions"):
             self.transactions = DataTable("Transactions", _TRANSACTIONS, keep=True, empty="No transaction.")
         await self.visit.follow([self.region.applid], self.refresh)
         self.visit.every(_AGAIN, self.refresh)
 
     def _build_form(self) -> None:
-        with Block("section", "tdq-card", aria_label="START"):
-            Block("h2", words="START")
+        with card("START"):
             with Block("div", "tdq-row"):
                 self.transid = Control("Transaction", mono=True, on_enter=self.start)
                 self.data = Control("Data for RETRIEVE", mono=True, grow=True, hint="none", on_enter=self.start)
@@ -82,6 +61,8 @@ class _Start:
                 Button("START", self.start)
 
     async def refresh(self) -> None:
+        """Show the present state."""
+
         def look() -> tuple[list[dict[str, Any]], list[Row]]:
             try:
                 requests = list(islice(state.browse(self.region, "REQID", userid=self.visit.caller.userid), _SHOWN))
@@ -97,12 +78,11 @@ class _Start:
         reqid = request["REQID"].rstrip()
         cancel: ButtonCell = {"id": "CANCEL", "label": "Cancel", "title": f"Cancel {reqid}", "tone": "danger"}
         do: Cell = {"buttons": [cancel]} if self.visit.may(operation("CANCEL")) else ""
-        cells: list[Cell] = [
-            reqid, request["REQTYPE"].name, request["TRANSID"].rstrip(),
+        return row(
+            reqid, reqid, request["REQTYPE"].name, request["TRANSID"].rstrip(),
             f"{request['INTERVAL']:06}", f"{request['TIME']:06}",
             request["USERID"].rstrip(), request["TERMID"].rstrip(), f"{request['LENGTH']:,}", do,
-        ]  # fmt: skip
-        return {"id": reqid, "cells": cells}
+        )  # fmt: skip
 
     async def start(self) -> None:
         """START with the values of the form."""
@@ -141,5 +121,5 @@ def _transactions(region: Region) -> list[Row]:
         if each.enabled and not runs and not each.remotesystem:
             shown = {"text": "no program", "tone": "warn"}
         program = each.program_name or ("Python function" if runs else "")
-        rows.append({"id": name, "cells": [name, program, shown, each.remotesystem]})
+        rows.append(row(name, name, program, shown, each.remotesystem))
     return rows

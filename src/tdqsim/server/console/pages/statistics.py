@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tdqsim.cics import Region
 from tdqsim.facts import table
-from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit
+from tdqsim.server.console.controls import Block, Control, card
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.pager import Pager
-from tdqsim.server.console.pages.queues import region_page
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import DataTable, Row, column, row
 
 _PAGE: Final = 50
 _AGAIN: Final = 5.0
@@ -28,40 +25,25 @@ _TOTAL: Final = (column("name", "DFHINTRA"), column("value", "Value", num=True))
 _OWN: Final = ("TQG", "TQR")
 """The records of queues, which have tables of their own."""
 _TYPES: Final = {
-    row["name"]: row["title"]
-    for row in table("statistics_report")
-    if row["kind"] == "section" and row["name"] not in _OWN
+    each["name"]: each["title"]
+    for each in table("statistics_report")
+    if each["kind"] == "section" and each["name"] not in _OWN
 }
 _FIELDS: Final = (column("name", "Field"), column("value", "Value", num=True))
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "statistics", "Statistics", lambda visit, view: _Statistics(visit, view.region).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Statistics:
-    visit: Visit
-    region: Region
-    queues: DataTable = field(init=False)
-    total: DataTable = field(init=False)
-    pager: Pager = field(init=False)
-    kind: Control = field(init=False)
-    records: DataTable = field(init=False)
-    record_pager: Pager = field(init=False)
+class StatisticsPage(RegionPage):
+    """The page of statistics."""
 
     async def build(self) -> None:
+        """Add the contents of the page."""
         with Block("div", "tdq-beside"):
-            with Block("section", "tdq-card", aria_label="Queues"):
-                Block("h2", words="Queues with counts")
+            with card("Queues", "Queues with counts"):
                 self.queues = DataTable("Statistics of queues", _QUEUES, empty="No queue was used.")
                 self.pager = Pager("queues", self.refresh, _PAGE)
-            with Block("section", "tdq-card", aria_label="DFHINTRA"):
-                Block("h2", words="All intrapartition queues")
+            with card("DFHINTRA", "All intrapartition queues"):
                 self.total = DataTable("Statistics of DFHINTRA", _TOTAL, keep=True)
-        with Block("section", "tdq-card", aria_label="Other types"):
-            Block("h2", words="Other types")
+        with card("Other types"):
             with Block("div", "tdq-row"):
                 self.kind = Control("Statistics of", "select", next(iter(_TYPES)), options=_TYPES, on_change=self.turn)
             self.records = DataTable("Statistics of another type", _FIELDS, empty="There are none of this type.")
@@ -75,6 +57,7 @@ class _Statistics:
         await self.refresh()
 
     async def refresh(self) -> None:
+        """Show the present state."""
         collected = await self.visit.ask(self.region.statistics.now)
         self._show_records(*collected.section(self.kind.text))
         now = collected.as_dict()
@@ -84,9 +67,7 @@ class _Statistics:
         self.queues.show([self._row(queue) for queue in page])
         self.pager.show(len(page), len(used))
         total: dict[str, int] = now["total"] or {}
-        self.total.show(
-            [{"id": name, "cells": [name.replace("_", " "), f"{value:,}"]} for name, value in total.items()]
-        )
+        self.total.show([row(name, name.replace("_", " "), f"{value:,}") for name, value in total.items()])
 
     def _show_records(self, columns: dict[str, str], found: Sequence[Mapping[str, Any]]) -> None:
         """Show the selected type as a report does: a global record as fields, those of resources as rows."""
@@ -105,14 +86,13 @@ class _Statistics:
             rows = [[title, _shown(found[0][key])] for key, title in columns.items()]
         self.record_pager.limit(len(rows))
         page = rows[self.record_pager.at : self.record_pager.at + _PAGE]
-        self.records.show([{"id": f"{wanted} {cells[0]}", "cells": cells} for cells in page])
+        self.records.show([row(f"{wanted} {cells[0]}", *cells) for cells in page])
         self.record_pager.show(len(page), len(rows))
 
     def _row(self, queue: dict[str, Any]) -> Row:
         name = queue["name"].rstrip(" ")
-        href = self.visit.href("regions", self.region.applid, "queues", name)
-        cells: list[Cell] = [{"text": name, "href": href}, queue["type"]]
-        return {"id": name, "cells": [*cells, *(f"{queue[key]:,}" for key in _COUNTS)]}
+        href = self.href("queues", name)
+        return row(name, {"text": name, "href": href}, queue["type"], *(f"{queue[key]:,}" for key in _COUNTS))
 
 
 def _shown(value: object) -> str:

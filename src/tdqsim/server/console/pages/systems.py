@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -13,13 +12,14 @@ from nicegui import ui
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueueState, Job, System
 from tdqsim.server.audit import cl_command_name
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.page import Page
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.definitions import add_changed_files
 from tdqsim.server.console.pages.incidents import refused_row, refused_table
 from tdqsim.server.console.system_state import SystemSnapshot, as_job, read_journal, read_system
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 
 _BEAT: Final = 0.8
@@ -97,8 +97,7 @@ async def add_systems_table(visit: Visit, reader: SystemReader) -> None:
         column("name", "System"), column("libraries", "Libraries", num=True), column("queues", "Data queues", num=True),
         column("entries", "Entries", num=True), column("jobs", "Active jobs", num=True),
     )  # fmt: skip
-    with Block("section", "tdq-card", aria_label="IBM i systems"):
-        Block("h2", words="IBM i systems")
+    with card("IBM i systems"):
         table = DataTable("IBM i systems", columns, empty="No IBM i system is served.")
 
     async def refresh() -> None:
@@ -106,48 +105,29 @@ async def add_systems_table(visit: Visit, reader: SystemReader) -> None:
         for name, system in visit.console.host.systems.items():
             snapshot = await reader.at(system)
             entries = sum(queue.entries for queue in snapshot.queues)
-            cells: list[Cell] = [
-                {"text": text, "href": visit.href("systems", name)}
-                for text in (
-                    name,
-                    *(
-                        f"{count:,}"
-                        for count in (len(snapshot.libraries), len(snapshot.queues), entries, len(snapshot.jobs))
-                    ),
-                )
-            ]
-            rows.append({"id": name, "cells": cells})
+            counts = (len(snapshot.libraries), len(snapshot.queues), entries, len(snapshot.jobs))
+            href = visit.href("systems", name)
+            texts = (name, *(f"{count:,}" for count in counts))
+            cells: list[Cell] = [{"text": text, "href": href} for text in texts]
+            rows.append(row(name, *cells))
         table.show(rows)
 
     await refresh()
     visit.every(_BEAT, refresh)
 
 
-@dataclass(slots=True, repr=False)
-class _System:
-    visit: Visit
-    system: System
-    reader: SystemReader
-    has: Control = field(init=False)
-    queues: DataTable = field(init=False)
-    pager: Pager = field(init=False)
-    libraries: DataTable = field(init=False)
-    jobs: DataTable = field(init=False)
-    journal: Control = field(init=False)
-    entries: DataTable = field(init=False)
-    refused: DataTable = field(init=False)
-    line: Control = field(init=False)
-    screen: Block = field(init=False)
+class _System(Page):
+    def __init__(self, visit: Visit, system: System, reader: SystemReader) -> None:
+        super().__init__(visit)
+        self.system, self.reader = system, reader
 
     async def build(self) -> None:
         snapshot = await self.reader.at(self.system)
         self._build_queues()
         with Block("div", "tdq-cols"):
-            with Block("section", "tdq-card", aria_label="Libraries"):
-                Block("h2", words="Libraries")
+            with card("Libraries"):
                 self.libraries = DataTable("Libraries", _LIBRARIES, empty="No library.")
-            with Block("section", "tdq-card", aria_label="Jobs"):
-                Block("h2", words="Active jobs")
+            with card("Jobs", "Active jobs"):
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
         self._build_journal(snapshot)
         self.refused = refused_table()
@@ -158,16 +138,14 @@ class _System:
         self.visit.every(_BEAT, self.refresh)
 
     def _build_queues(self) -> None:
-        with Block("section", "tdq-card", aria_label="Data queues"):
-            Block("h2", words="Data queues")
+        with card("Data queues"):
             with Block("div", "tdq-row"):
                 self.has = Control("Library or name has", on_change=self._from_the_start)
             self.queues = DataTable("Data queues", _QUEUES, empty="No data queue matches.")
             self.pager = Pager("data queues", self.refresh, _PAGE)
 
     def _build_journal(self, snapshot: SystemSnapshot) -> None:
-        with Block("section", "tdq-card", aria_label="Journal"):
-            Block("h2", words="Journal")
+        with card("Journal"):
             choices = {name: name for name in snapshot.journals} or {"": "none"}
             self.journal = Control(
                 "Journal", "select", next(iter(choices)), options=choices, on_change=self._show_journal
@@ -175,8 +153,7 @@ class _System:
             self.entries = DataTable("Journal entries, the last ones", _ENTRIES, empty="No entry.")
 
     def _build_line(self) -> None:
-        with Block("section", "tdq-card", aria_label="CL command"):
-            Block("h2", words="CL command")
+        with card("CL command"):
             with Block("div", "tdq-row"):
                 self.line = Control(
                     "CL command line", mono=True, grow=True, hint="CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)",
@@ -188,8 +165,8 @@ class _System:
     async def refresh(self) -> None:
         snapshot = await self.reader.at(self.system)
         self._show_queues(snapshot)
-        self.libraries.show([{"id": row[0], "cells": list(row)} for row in snapshot.libraries])
-        self.jobs.show([{"id": row[0], "cells": list(row)} for row in snapshot.jobs])
+        self.libraries.show([row(each[0], *each) for each in snapshot.libraries])
+        self.jobs.show([row(each[0], *each) for each in snapshot.jobs])
         await self._show_journal()
         refusals, clock = self.visit.console.host.refused_jobs[self.system.name], self.system.clock
         groups = await self.visit.ask(lambda: list(refusals))
@@ -207,17 +184,16 @@ class _System:
     def _row(self, queue: DataQueueState) -> Row:
         place, set_up = f"{queue.library}/{queue.name}", queue.attributes
         href = self.visit.href("systems", self.system.name, "queues", queue.library, queue.name)
-        cells: list[Cell] = [
-            {"text": place, "href": href}, set_up.type if queue.ddm else set_up.seq,
+        return row(
+            place, {"text": place, "href": href}, set_up.type if queue.ddm else set_up.seq,
             "" if queue.ddm else f"{queue.entries:,}", f"{queue.maximum:,}" if queue.maximum else "",
             set_up.maxlen or "", set_up.keylen or "", queue.journal, queue.text,
-        ]  # fmt: skip
-        return {"id": place, "cells": cells}
+        )  # fmt: skip
 
     async def _show_journal(self) -> None:
         name = self.journal.text
         rows = await self.visit.ask(lambda: read_journal(self.system, name, _PAGE)) if name else []
-        self.entries.show([{"id": str(row[0]), "cells": row} for row in rows])
+        self.entries.show([row(str(each[0]), *each) for each in rows])
 
     async def _from_the_start(self) -> None:
         self.pager.at = 0

@@ -8,7 +8,6 @@ region is told by ``explain``, also if that region is in another server.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -16,15 +15,15 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim import state
-from tdqsim.cics import Region
 from tdqsim.report import BoxLine, Diagram, DiagramArrow, DiagramBox
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pages.incidents import day_and_time
-from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
 from tdqsim.state import Dump
 
@@ -49,34 +48,26 @@ def add(console: Console) -> None:
     async def task(request: Request, region: str, number: int) -> None:
         name = region_name(console, region)
         with frame(console, request, f"Task {number}", region=name, here="tasks") as visit:
-            await _Task(visit, console.host.region(name), number).build()
+            await _Task(visit, console.live.view(name), number).build()
 
 
-@dataclass(slots=True, repr=False)
-class _Task:
-    visit: Visit
-    region: Region
-    number: int
-    words: Block = field(init=False)
-    dump: Block = field(init=False)
-    diagram: DiagramView = field(init=False)
-    way: DataTable = field(init=False)
-    commands: DataTable = field(init=False)
+class _Task(RegionPage):
+    def __init__(self, visit: Visit, view: RegionView, number: int) -> None:
+        super().__init__(visit, view)
+        self.number = number
 
     async def build(self) -> None:
         applid = self.region.applid
-        with Block("section", "tdq-card", aria_label="In words"):
+        with card("In words", ""):
             self.words = Block("p", "tdq-explain")
             with Block("p"):
                 self.dump = Block("a", href="")
                 Block("span", words=" ")
                 Block("a", words="Time line", href=self.visit.href("regions", applid, "timeline"))
-        with Block("section", "tdq-card", aria_label="The way of the request"):
-            Block("h2", words="The way of the request over the links")
+        with card("The way of the request", "The way of the request over the links"):
             self.diagram = DiagramView("Which task called which; the table below has the same data")
             self.way = DataTable("Tasks", _WAY, empty="No event of this task is kept.")
-        with Block("section", "tdq-card", aria_label="Commands"):
-            Block("h2", words="The last commands of each task")
+        with card("Commands", "The last commands of each task"):
             self.commands = DataTable("Commands", _COMMANDS, empty="No command of this task is kept.")
         await self.visit.follow(self.visit.console.host.regions, self.refresh)
 
@@ -96,7 +87,7 @@ class _Task:
         self.dump.update()
         self.diagram.show(self._drawn(chain))
         self.way.show([self._row(caller, line) for caller, line in chain])
-        self.commands.show([row for _caller, line in chain for row in await self._commands_of(line)])
+        self.commands.show([each for _caller, line in chain for each in await self._commands_of(line)])
 
     def _drawn(self, chain: list[tuple[TaskLine | None, TaskLine]]) -> Diagram:
         boxes = []
@@ -115,11 +106,10 @@ class _Task:
         above: Cell = "" if caller is None else {"text": _title(caller), "href": self._href(caller)}
         name: Cell = {"text": _title(line), "href": self._href(line)}
         units = [f"{unit.name.rpartition('.')[2]} {unit.how}" for unit in line.units]
-        cells: list[Cell] = [
-            name, above, moment(line.began), moment(line.ended) if line.ended else "",
+        return row(
+            str(line.key), name, above, moment(line.began), moment(line.ended) if line.ended else "",
             f"{(line.ended - line.began) / NS:.3f}" if line.ended else "", line.commands, {"lines": units}, how,
-        ]  # fmt: skip
-        return {"id": str(line.key), "cells": cells}
+        )  # fmt: skip
 
     def _ended(self, line: TaskLine) -> Cell:
         text = f"abend {line.abend}"
@@ -132,7 +122,7 @@ class _Task:
         region = self.visit.console.host.region(line.region)
         texts = await self.visit.ask(lambda: state.last_commands(region, line.number))
         name = _title(line)
-        return [{"id": f"{name} {at}", "cells": [name, at, text]} for at, text in enumerate(texts, 1)]
+        return [row(f"{name} {at}", name, at, text) for at, text in enumerate(texts, 1)]
 
     def _href(self, line: TaskLine) -> str:
         return self.visit.href("regions", line.region, "tasks", str(line.number))

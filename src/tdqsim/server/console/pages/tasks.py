@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
 from tdqsim import state
 from tdqsim.facts import Cvda
 from tdqsim.report import Diagram, DiagramArrow, DiagramBox
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.flow_view import DiagramView
-from tdqsim.server.console.frame import Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
-from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
+from tdqsim.server.console.page import RegionPage
+from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 from tdqsim.state import TaskState, Wait
 
@@ -39,41 +36,28 @@ def moment(time_ns: int) -> str:
     return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%H:%M:%S.%f}"[:-3]
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "tasks", "Tasks", lambda visit, view: _Tasks(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Tasks:
-    visit: Visit
-    view: RegionView
-    words: Block = field(init=False)
-    table: DataTable = field(init=False)
-    waits: DataTable = field(init=False)
-    diagram: DiagramView = field(init=False)
+class TasksPage(RegionPage):
+    """The page of tasks."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="In words"):
+        """Add the contents of the page."""
+        with card("In words", ""):
             self.words = Block("p", "tdq-explain")
-        with Block("section", "tdq-card", aria_label="Tasks"):
-            Block("h2", words="Tasks that have not ended")
+        with card("Tasks", "Tasks that have not ended"):
             self.table = DataTable("Tasks", _COLUMNS, empty="No task.", on_act=self._purge)
-        with Block("section", "tdq-card", aria_label="Waits"):
-            Block("h2", words="Who waits for whom")
+        with card("Waits", "Who waits for whom"):
             self.waits = DataTable("Waits", _WAITS, empty="No task waits.")
             self.diagram = DiagramView("Who waits for whom; the table above has the same data")
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
+        """Show the present state."""
         snapshot = self.view.snapshot
         self.table.show([self._row(task) for task in snapshot.tasks])
-        self.waits.show(
-            [{"id": str(at), "cells": [wait.waiter, wait.what, wait.holder]} for at, wait in enumerate(snapshot.waits)]
-        )
+        self.waits.show([row(str(at), wait.waiter, wait.what, wait.holder) for at, wait in enumerate(snapshot.waits)])
         self.diagram.show(_drawn(snapshot.waits[:_DRAWN]))
         self.diagram.set_visibility(any(wait.holder for wait in snapshot.waits))
-        region = self.view.region
+        region = self.region
         ring, lost = await self.visit.ask(lambda: (state.find_deadlock([region]), state.lost_triggers(region)))
         self.words.say(_in_words(snapshot.tasks, snapshot.waits, ring.text if ring is not None else "", lost))
 
@@ -86,18 +70,17 @@ class _Tasks:
         waits: Cell = {"text": task.waits_for, "tone": "warn"} if task.waits_for else ""
         until = moment(task.until_ns) if task.until_ns else ""
         do: Cell = {"buttons": purges} if purges else ""
-        page = self.visit.href("regions", self.view.region.applid, "tasks", str(task.number))
+        page = self.href("tasks", str(task.number))
         number: Cell = {"text": task.number, "href": page}
         by = f"queue {task.queue}" if task.queue else task.startcode
-        cells: list[Cell] = [number, task.transid, task.userid, by, waits, until, task.uow, do]
-        return {"id": str(task.number), "cells": cells}
+        return row(str(task.number), number, task.transid, task.userid, by, waits, until, task.uow, do)
 
     async def _purge(self, row: str, how: str) -> None:
         if how not in dict(_PURGES) or not row.isdecimal():
             return
         if await confirmed(f"{how.capitalize()} task {row}? Its uncommitted changes are backed out.", how):
             await self.visit.task(
-                operation("SET TASK", [how]), self.view.region,
+                operation("SET TASK", [how]), self.region,
                 lambda task: task.set_task(int(row), purgetype=Cvda[how]), task=row, how=how,
             )  # fmt: skip
 

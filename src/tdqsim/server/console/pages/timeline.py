@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from nicegui.events import EChartPointClickEventArguments
 
 from tdqsim.server.console.charts import Bars
-from tdqsim.server.console.controls import Block, Control
-from tdqsim.server.console.frame import Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
+from tdqsim.server.console.controls import Block, Control, card
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.pages.tasks import moment
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
 
 _COLUMNS: Final = (
@@ -31,24 +28,13 @@ _BLUE, _GREEN, _RED, _ORANGE = "#3d8fdd", "#2f9e57", "#d64545", "#d9820b"
 _ROWS: Final = {"25": "25", "50": "50", "100": "100"}
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "timeline", "Time line", lambda visit, view: _TimeLine(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _TimeLine:
-    visit: Visit
-    view: RegionView
-    rows: Control = field(init=False)
-    linked: Control = field(init=False)
-    words: Block = field(init=False)
-    bars: Bars = field(init=False)
-    table: DataTable = field(init=False)
-    lines: list[TaskLine] = field(default_factory=list)
+class TimeLinePage(RegionPage):
+    """The page of the time line."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Time line"):
+        """Add the contents of the page."""
+        self.lines: list[TaskLine] = []
+        with card("Time line", ""):
             with Block("div", "tdq-row"):
                 self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
                 self.linked = Control(
@@ -59,13 +45,13 @@ class _TimeLine:
                 )
             self.words = Block("p", "tdq-dim")
             self.bars = Bars("Tasks over time, as bars; the table below has the same data", self._open)
-        with Block("section", "tdq-card", aria_label="As a list"):
-            Block("h2", words="The same as a list")
+        with card("As a list", "The same as a list"):
             self.table = DataTable("Tasks over time", _COLUMNS, empty="No task is recorded.")
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        own = self.view.region.applid
+        """Show the present state."""
+        own = self.region.applid
         lines = (await lines_of(self.visit, own))[-int(self.rows.text) :]
         if self.linked.checked:
             lines = await self._with_other_regions(lines)
@@ -90,7 +76,7 @@ class _TimeLine:
 
     async def _with_other_regions(self, lines: list[TaskLine]) -> list[TaskLine]:
         """The tasks, each followed by the tasks of other regions that carry out the same requests."""
-        own = self.view.region.applid
+        own = self.region.applid
         others = [
             line
             for applid in self.visit.console.host.regions
@@ -119,13 +105,13 @@ class _TimeLine:
             how = {"text": f"abend {line.abend}", "tone": "bad"} if line.abend else "normally"
         failed = f" ({line.failed} with a condition)" if line.failed else ""
         waited = sum((wait.end or line.ended or now) - wait.begin for wait in line.waits)
-        cells: list[Cell] = [
+        return row(
+            f"{line.region} {line.number}",
             line.region, {"text": line.number, "href": href}, line.transid, moment(line.began),
             moment(line.ended) if line.ended else "",
             f"{(line.ended - line.began) / NS:.3f}" if line.ended else "", f"{line.commands}{failed}",
             f"{waited / NS:.3f}" if line.waits else "", units, partners, how,
-        ]  # fmt: skip
-        return {"id": f"{line.region} {line.number}", "cells": cells}
+        )  # fmt: skip
 
     def _open(self, event: EChartPointClickEventArguments) -> None:
         """Go to the page of the task of a bar or mark."""
@@ -161,10 +147,10 @@ def _waits(lines: list[TaskLine], first: int, now: int) -> list[tuple[float, flo
 
 def _pairs(lines: list[TaskLine]) -> Iterator[tuple[int, int, int]]:
     """The time and the rows of each call of a task in another region, the caller first."""
-    ways, rows = Ways(lines), {line.key: row for row, line in enumerate(lines)}
-    for row, line in enumerate(lines):
+    ways, rows = Ways(lines), {line.key: at for at, line in enumerate(lines)}
+    for at, line in enumerate(lines):
         for caller in ways.callers(line):
-            yield line.ended or line.last, rows[caller.key], row
+            yield line.ended or line.last, rows[caller.key], at
 
 
 def _partners(row: int, lines: list[TaskLine], pairs: list[tuple[int, int, int]]) -> str:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.report import Diagram, DiagramArrow, DiagramBox
-from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.flow_view import DiagramView
-from tdqsim.server.console.frame import Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.region_state import is_supplied, stands_for
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.state import QueueState
 
 _COLUMNS: Final = (column("from", "From"), column("how", "How"), column("to", "To", wide=True))
@@ -36,35 +34,24 @@ class _Way:
     level: str = ""
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "topology", "Topology", lambda visit, view: _Topology(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Topology:
-    visit: Visit
-    view: RegionView
-    has: Control = field(init=False)
-    supplied: Control = field(init=False)
-    words: Block = field(init=False)
-    diagram: DiagramView = field(init=False)
-    table: DataTable = field(init=False)
+class TopologyPage(RegionPage):
+    """The page of targets."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Topology"):
+        """Add the contents of the page."""
+        with card("Topology", ""):
             with Block("div", "tdq-row"):
                 self.has = Control("Name has", hint="such as PAY", on_change=self.refresh)
                 self.supplied = Control("with the supplied queues", "check", False, on_change=self.refresh)
             self.words = Block("p", "tdq-dim", aria_live="polite")
             self.diagram = DiagramView("Queues and their targets; the list has the same data")
-        with Block("section", "tdq-card", aria_label="As a list"):
-            Block("h2", words="The same as a list")
+        with card("As a list", "The same as a list"):
             self.table = DataTable("Queues and their targets", _COLUMNS, empty="No queue has a target.")
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        links = await self.visit.ask(lambda: _links(self.view.region))
+        """Show the present state."""
+        links = await self.visit.ask(lambda: _links(self.region))
         wanted, too = self.has.text.strip().upper(), self.supplied.checked
         ways = [
             way
@@ -88,10 +75,10 @@ class _Topology:
             to = {"text": way.to, "href": self._href(way.to)}
         elif way.state:
             to = f"{way.to} ({way.state})"
-        return {"id": key, "cells": [{"text": way.queue, "href": self._href(way.queue)}, way.how, to]}
+        return row(key, {"text": way.queue, "href": self._href(way.queue)}, way.how, to)
 
     def _href(self, queue: str) -> str:
-        return self.visit.href("regions", self.view.region.applid, "queues", queue)
+        return self.href("queues", queue)
 
 
 def _links(region: Region) -> dict[str, str]:

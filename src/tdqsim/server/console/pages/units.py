@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from tdqsim.facts import Cvda
-from tdqsim.server.console.controls import Block
+from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.frame import Console, Visit
-from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.queues import region_page
+from tdqsim.server.console.page import RegionPage
 from tdqsim.server.console.region_state import uncommitted
-from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
 from tdqsim.state import UnitState
 
@@ -31,25 +28,18 @@ _COLUMNS: Final = (
 _ENDS: Final = {"COMMIT": "Commit", "BACKOUT": "Back out", "FORCE": "Apply ACTION"}
 
 
-def add(console: Console) -> None:
-    """Register the page."""
-    region_page(console, "units", "Units of work", lambda visit, view: _Units(visit, view).build())
-
-
-@dataclass(slots=True, repr=False)
-class _Units:
-    visit: Visit
-    view: RegionView
-    words: Block = field(init=False)
-    table: DataTable = field(init=False)
+class UnitsPage(RegionPage):
+    """The page of units of work."""
 
     async def build(self) -> None:
-        with Block("section", "tdq-card", aria_label="Units of work"):
+        """Add the contents of the page."""
+        with card("Units of work", ""):
             self.words = Block("p", "tdq-explain")
             self.table = DataTable("Units of work", _COLUMNS, empty="No unit of work.", on_act=self._end)
-        await self.visit.follow([self.view.region.applid], self.refresh)
+        await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
+        """Show the present state."""
         units = self.view.snapshot.units
         self.table.show([self._row(unit) for unit in units])
         doubtful = [unit for unit in units if _is_shunted(unit)]
@@ -71,20 +61,19 @@ class _Units:
                     for how, label in _ENDS.items()
                 ]
             }
-        page = self.visit.href("regions", self.view.region.applid, "tasks", str(unit.taskid))
+        page = self.href("tasks", str(unit.taskid))
         name: Cell = {"text": unit.uow, "href": page}
-        cells: list[Cell] = [
-            name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, _held(unit),
+        return row(
+            unit.uow, name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, _held(unit),
             uncommitted(unit), ends,
-        ]  # fmt: skip
-        return {"id": unit.uow, "cells": cells}
+        )  # fmt: skip
 
     async def _end(self, row: str, how: str) -> None:
         if how not in _ENDS or row not in {unit.uow for unit in self.view.snapshot.units}:
             return
         if await confirmed(f"Decide {row} without its coordinator?", how):
             await self.visit.task(
-                operation("SET UOW"), self.view.region,
+                operation("SET UOW"), self.region,
                 lambda task: task.set_uow(bytes.fromhex(row), uowstate=Cvda[how]), uow=row, how=how,
             )  # fmt: skip
 
