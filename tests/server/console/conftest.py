@@ -29,6 +29,11 @@ playwright = pytest.importorskip(
 
 from tdqsim.server.users import Role, User, Users, hashed  # noqa: E402  (it needs argon2)
 
+PATIENCE = int(os.environ.get("TDQ_BROWSER_SECONDS", "300")) * 1000
+"""Milliseconds in which a page must show what a test waits for."""
+expect = playwright.expect
+"""Waits until an element has the state that a test expects, which a read of its present state does not."""
+expect.set_options(timeout=PATIENCE)
 CHROMIUM = os.environ.get("TDQ_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 PAYREGN = """\
 group: PAYROLL
@@ -266,7 +271,7 @@ def person(chromium, server) -> Iterator[Callable[..., Browser]]:
             viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
         )
         contexts.append(context)
-        context.set_default_timeout(int(os.environ.get("TDQ_BROWSER_SECONDS", "300")) * 1000)
+        context.set_default_timeout(PATIENCE)
         browser = Browser(context.new_page(), served.url, [], [])
         made.append(browser)
         here = urlsplit(served.url).netloc

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.client.served_process import ServerProcess, serving
+from tests.server.console.conftest import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -36,10 +37,9 @@ def test_the_demonstration_moves_and_its_trouble_is_explained(person, screenshot
         has_text="enablestatus(DISABLED)"
     ).first.wait_for()
     page = browser.open("flows", "Flows")
-    names = set(page.locator(".tdq-diagram .name").all_text_contents())
-    assert {"DALY", "PRDR", "PST1", "PST2", "PST3", "PST4", "PPST", "PSTD", "REJS", "ORDI", "ORDR", "SHPQ"} <= names
-    owners = page.locator(".tdq-diagram .owner").all_text_contents()
-    assert owners == ["CARDREGN", "ORDREGN", "QUEREGN", "STKREGN"]
+    for name in ("DALY", "PRDR", "PST1", "PST2", "PST3", "PST4", "PPST", "PSTD", "REJS", "ORDI", "ORDR", "SHPQ"):
+        page.locator(".tdq-diagram .name").get_by_text(name, exact=True).first.wait_for()
+    expect(page.locator(".tdq-diagram .owner")).to_have_text(["CARDREGN", "ORDREGN", "QUEREGN", "STKREGN"])
     before = page.locator(".tdq-diagram .sheet svg [data-k]").all_text_contents()
     page.wait_for_function(
         "page => [...document.querySelectorAll('.tdq-diagram .sheet svg [data-k]')].map(e => e.textContent).join() !== page",

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.server.console.conftest import expect
+
 pytestmark = pytest.mark.browser
 
 PAGES = {
@@ -38,7 +40,7 @@ PAGES = {
 def test_the_queues_are_a_region_of_the_page_with_rows_of_controls(browser):
     page = browser.open("regions/PAYREGN/queues", "Queues")
     page.get_by_label("Name has").wait_for()
-    assert page.locator("section.tdq-card[aria-label=Queues] > div.tdq-row").count() == 1
+    expect(page.locator("section.tdq-card[aria-label=Queues] > div.tdq-row")).to_have_count(1)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_figures_of_the_overview_have_separators_and_lead_to_their_page(browser,
     page = browser.open("", "Overview")
     figure(page, "CARDREGN", "Records").get_by_role("link", name="1,234", exact=True).click()
     page.get_by_role("heading", level=1, name="Queues").wait_for()
-    assert page.get_by_label("Show", exact=True).input_value() == "filled"
+    expect(page.get_by_label("Show", exact=True)).to_have_value("filled")
     page.get_by_role("table", name="Queues").get_by_role("link", name="XXQ").wait_for()
     cards.deleteq_td("XXQ")
     browser.open("", "Overview")

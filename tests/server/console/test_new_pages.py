@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.server.console.conftest import expect
+
 pytestmark = pytest.mark.browser
 
 
@@ -67,7 +69,7 @@ def test_definitions_are_previewed_and_installed_all_or_none(browser, server, sc
         {"name": "more.csd", "mimeType": "text/plain", "buffer": b"DEFINE TDQUEUE(KSDQ) GROUP(MORE) TYPE(INTRA)\n"}
     )
     page.get_by_text("Preview of 1 definition: 1 new.").wait_for()
-    assert page.get_by_label("Given as").input_value() == "csd"
+    expect(page.get_by_label("Given as")).to_have_value("csd")
     page.get_by_role("button", name="Install").click()
     page.get_by_text("Installed 1 definition: 1 new.").wait_for()
     assert server.region.inquire_tdqueue("KSDQ").type.name == "INTRA"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.server.console.conftest import errors_in
+from tests.server.console.conftest import errors_in, expect
 
 pytestmark = pytest.mark.browser
 
@@ -104,7 +106,7 @@ def test_set_says_before_what_the_vendor_would_say(browser, server):
     assert server.region.inquire_tdqueue("TRGQ").enablestatus.name == "DISABLED"
     page.get_by_role("table", name="INQUIRE TDQUEUE(TRGQ)").get_by_text("DISABLED").wait_for()
     page.get_by_text("WRITEQ TD would get DISABLED").wait_for()
-    assert page.get_by_role("button", name="WRITEQ TD").is_disabled()
+    expect(page.get_by_role("button", name="WRITEQ TD")).to_be_disabled()
     page.get_by_role("button", name="SET TDQUEUE ENABLED").click()
     browser.status("SET TDQUEUE(TRGQ) ENABLESTATUS(ENABLED): NORMAL")
     page.get_by_label("Option of SET TDQUEUE").select_option("TRIGGERLEVEL")
@@ -149,7 +151,8 @@ def test_what_is_not_committed_is_shown_when_asked_for(browser, server):
         unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "in flight"}})
         page = browser.open("regions/PAYREGN/queues/LOGQ", "Queue LOGQ")
         page.get_by_text("written 1 record, uncommitted").wait_for()
-        assert rows(page, "Records of LOGQ").filter(has_text="in flight").count() == 0
+        page.get_by_role("navigation", name="Pages of records").get_by_text(re.compile("^[0-9]+ to ")).wait_for()
+        expect(rows(page, "Records of LOGQ").filter(has_text="in flight")).to_have_count(0)
         page.get_by_label("with uncommitted records").check()
         rows(page, "Records of LOGQ").filter(has_text="in flight").wait_for()
 
@@ -209,9 +212,9 @@ def test_a_queue_that_is_discarded_has_no_values_and_no_buttons_until_it_is_inst
     page.get_by_text("Queue GONE is not installed.").wait_for()
     inquired.get_by_text("LOGICAL").wait_for(state="detached")
     rows(page, "Records of GONE").filter(has_text="last words").wait_for(state="detached")
-    doing = page.get_by_role("region", name="Do something").get_by_role("button")
-    assert doing.count() >= 6
-    assert [each.inner_text() for each in doing.all() if each.is_enabled()] == []
+    doing = page.get_by_role("region", name="Do something")
+    expect(doing.locator("button:enabled")).to_have_count(0)
+    assert doing.get_by_role("button").count() >= 6
 
     region.create_tdqueue("GONE", "TYPE(INTRA)")
     inquired.get_by_text("NOTRECOVABLE").wait_for()

@@ -9,6 +9,7 @@ from threading import Thread
 import pytest
 
 from tdqsim.client import Client, RemoteError
+from tests.server.console.conftest import expect
 
 pytestmark = pytest.mark.browser
 
@@ -109,10 +110,8 @@ def test_units_of_work_are_shown_with_what_they_hold(browser, server):
     with server.region.unit_of_work(idle_seconds=3600) as unit:
         unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "held"}})
         row = rows(page, "Units of work").filter(has_text="LOGQ TOQ")
-        row.wait_for()
-        assert "LOGQ: 1 written" in row.inner_text()
-        assert "INFLIGHT" in row.inner_text()
-        assert row.get_by_role("button").count() == 0  # only one that is shunted indoubt can be forced
+        row.filter(has_text="LOGQ: 1 written").filter(has_text="INFLIGHT").wait_for()
+        expect(row.get_by_role("button")).to_have_count(0)  # only one that is shunted indoubt can be forced
     rows(page, "Units of work").filter(has_text="LOGQ TOQ").wait_for(state="detached")
 
 
@@ -206,9 +205,8 @@ def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, se
     page = browser.open("regions/PAYREGN/tasks", "Tasks")
     with server.region.unit_of_work(idle_seconds=3600) as unit:
         unit.execute("WRITEQ TD QUEUE('FARQ') FROM(REC)", {"REC": {"text": "over the link"}})
-        row = rows(page, "Tasks").filter(has_text="TAPI").first
-        number = row.get_by_role("cell").first.inner_text()
-        row.get_by_role("link", name=number).click()
+        (number,) = [str(each["task"]) for each in server.region.tasks() if each["transid"] == "TAPI"]
+        rows(page, "Tasks").get_by_role("link", name=number, exact=True).click()
         page.get_by_role("heading", level=1, name=f"Task {number}", exact=True).wait_for()
         there = rows(page, "Tasks").filter(has_text="CARDREGN")
         there.filter(has_text="normally").get_by_role("link", name=f"PAYREGN {number} TAPI").wait_for()
@@ -291,7 +289,7 @@ def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshot
     page.screenshot(path=screenshots / "incidents.png", full_page=True)
     row.get_by_role("link", name="AEYH").click()
     page.get_by_role("heading", level=1, name="Abend AEYH of task").wait_for()
-    assert "> " in page.locator(".tdq-source .here").inner_text()
+    expect(page.locator(".tdq-source .here")).to_contain_text("> ")
     rows(page, "Last commands").filter(has_text="READQ TD PAYQ 'INVOICE 4711': NORMAL 0").wait_for()
     rows(page, "Last commands").filter(has_text="WRITEQ TD NONE '<b>no such queue</b>': QIDERR 0").wait_for()
     rows(page, "What was held").filter(has_text="TOQ").filter(has_text="<img src=x onerror=alert(1)>").wait_for()
@@ -312,6 +310,7 @@ def test_the_statistics_have_the_records_of_other_types(browser, server):
     page = browser.open("regions/PAYREGN/statistics", "Statistics")
     kinds = {each["record"] for each in server.region.statistics()["records"]}
     shown = page.get_by_label("Statistics of", exact=True)
+    shown.wait_for()
     assert {each.get_attribute("value") for each in shown.get_by_role("option").all()} >= kinds - {"TQG", "TQR"}
     shown.select_option(label="Transaction manager")
     rows(page, "Statistics of another type").filter(has_text="tasks").first.wait_for()
@@ -326,7 +325,6 @@ def test_the_statistics_have_the_counts_of_the_queues(browser, server):
     found = next(each for each in server.region.statistics()["queues"] if each["name"].rstrip() == "PHYQ")
     page = browser.open("regions/PAYREGN/statistics", "Statistics")
     row = rows(page, "Statistics of queues").filter(has_text="PHYQ")
-    row.get_by_role("link", name="PHYQ").wait_for()
-    cells = [each.inner_text() for each in row.get_by_role("cell").all()]
-    assert cells[1:5] == ["INTRA", str(found["writes"]), str(found["reads"]), "0"]
+    for at, text in enumerate(("INTRA", str(found["writes"]), str(found["reads"]), "0"), 1):
+        expect(row.get_by_role("cell").nth(at)).to_have_text(text)
     rows(page, "Statistics of DFHINTRA").filter(has_text="control intervals").get_by_text("100,000").wait_for()

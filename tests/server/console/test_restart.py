@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import region_files
+from tests.server.console.conftest import expect, region_files
 
 COMMAND = "import sys; from tdqsim.cli import main; sys.exit(main())"
 
@@ -64,8 +64,7 @@ def test_a_page_of_a_killed_server_is_grey_and_leads_to_the_sign_on_of_the_next(
     page.screenshot(path=screenshots / "lost.png")
     second = runs(int(first.url.rpartition(":")[2]))
     page.get_by_label("Token").wait_for()
-    alert = page.get_by_role("alert")
-    assert alert.inner_text() == (
+    expect(page.get_by_role("alert")).to_have_text(
         "The server no longer knows this session: it was started again, or the session has ended."
     )
     page.screenshot(path=screenshots / "sign_on_again.png")
@@ -84,7 +83,7 @@ def test_a_page_of_a_killed_server_is_grey_and_leads_to_the_sign_on_of_the_next(
 )
 def test_a_page_that_does_not_exist_says_so_and_leads_back(browser, path, said):
     browser.page.goto(f"{browser.url}/console/{path}")
-    assert browser.page.get_by_role("main").inner_text().split("\n\n") == ["Not found", said, "Overview"]
+    expect(browser.page.get_by_role("main").locator("h1, p")).to_have_text(["Not found", said, "Overview"])
     browser.page.get_by_role("link", name="Overview").click()
     browser.page.get_by_role("heading", level=1, name="Overview").wait_for()
     browser.errors.clear()  # the browser reports the status 404
