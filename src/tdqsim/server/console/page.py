@@ -13,7 +13,7 @@ from tdqsim.server.console.frame import PAGES_OF_A_REGION, Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 
 
-class Page:
+class ConsolePage:
     """A page in one browser.
 
     Args:
@@ -31,7 +31,7 @@ class Page:
         """Show the present state; a page without it changes only by what its user does."""
 
 
-class RegionPage(Page):
+class RegionPage(ConsolePage):
     """A page of a region.
 
     Args:

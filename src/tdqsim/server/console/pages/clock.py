@@ -12,7 +12,7 @@ from nicegui import ui
 from tdqsim import Dispatcher
 from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.frame import Console, frame
-from tdqsim.server.console.page import Page
+from tdqsim.server.console.page import ConsolePage
 from tdqsim.server.operations import operation
 
 _NS: Final = 10**9
@@ -28,7 +28,7 @@ def add(console: Console) -> None:
             await _Clock(visit).build()
 
 
-class _Clock(Page):
+class _Clock(ConsolePage):
     async def build(self) -> None:
         with card("Clock", ""):
             self.now = Block("p", "tdq-mono")

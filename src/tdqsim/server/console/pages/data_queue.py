@@ -14,7 +14,7 @@ from tdqsim.ibmi import DataQueueEntry, DataQueueState, Job, KeyOrder, System
 from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.dialogs import confirmed, shown_whole
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Console, Visit, frame
-from tdqsim.server.console.page import Page
+from tdqsim.server.console.page import ConsolePage
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.systems import SystemReader, system_named
 from tdqsim.server.console.record_text import dump, text_of
@@ -49,7 +49,7 @@ def add(console: Console) -> None:
             await _DataQueue(visit, served, library, queue, reader).build()
 
 
-class _DataQueue(Page):
+class _DataQueue(ConsolePage):
     shown: DataQueueState | None = None
     actions: tuple[Button, ...] = ()
 

@@ -12,7 +12,7 @@ from tdqsim.report import MOST, FlowNode, Flows
 from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.page import Page, region_name
+from tdqsim.server.console.page import ConsolePage, region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column, row
 
 _COLUMNS: Final = (
@@ -42,7 +42,7 @@ def add(console: Console) -> None:
             await _FlowPage(visit, name).build()
 
 
-class _FlowPage(Page):
+class _FlowPage(ConsolePage):
     _shown_at = float("-inf")
 
     def __init__(self, visit: Visit, region: str = "") -> None:

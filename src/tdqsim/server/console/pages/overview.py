@@ -14,7 +14,7 @@ from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.page import Page
+from tdqsim.server.console.page import ConsolePage
 from tdqsim.server.console.pages.incidents import day_and_time, incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
@@ -80,7 +80,7 @@ def add(console: Console) -> None:
             await _Overview(visit, reader).build()
 
 
-class _Overview(Page):
+class _Overview(ConsolePage):
     def __init__(self, visit: Visit, reader: SystemReader) -> None:
         super().__init__(visit)
         self.reader = reader

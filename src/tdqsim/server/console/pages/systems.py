@@ -14,7 +14,7 @@ from tdqsim.ibmi import DataQueueState, Job, System
 from tdqsim.server.audit import cl_command_name
 from tdqsim.server.console.controls import Block, Button, Control, card
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
-from tdqsim.server.console.page import Page
+from tdqsim.server.console.page import ConsolePage
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.definitions import add_changed_files
 from tdqsim.server.console.pages.incidents import refused_row, refused_table
@@ -116,7 +116,7 @@ async def add_systems_table(visit: Visit, reader: SystemReader) -> None:
     visit.every(_BEAT, refresh)
 
 
-class _System(Page):
+class _System(ConsolePage):
     def __init__(self, visit: Visit, system: System, reader: SystemReader) -> None:
         super().__init__(visit)
         self.system, self.reader = system, reader
