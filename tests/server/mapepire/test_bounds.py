@@ -126,12 +126,13 @@ def test_a_connection_without_a_sign_on_is_closed(door, monkeypatch):
 
 
 def test_a_user_who_is_disabled_while_connected_keeps_the_job_and_gets_no_other(client, door):
-    """STATUS(*DISABLED) is about sign-ons, of which ``connect`` is one; it ends no job."""
-    one, other = client(), client("BERT", "Secret1pw")
+    """STATUS(*DISABLED) is about sign-ons, of which ``connect`` is one, and that ends the job before it; it ends no other."""
+    one, again, other = client(), client(), client("BERT", "Secret1pw")
     job = one.ask("getdbjob")["job"]
     door.do(lambda: door.system.chgusrprf("ANNA", status="*DISABLED"))
-    refused = one.ask("connect")
+    refused = again.ask("connect")
     assert refused["error"] == "The application server rejected the connection. (User ID is disabled.)"
+    assert again.ask("getdbjob")["error"] == "Not connected"
     assert one.ask("getdbjob")["job"] == job
     put(one, "sent")
     assert client(connected=False).ask("connect")["sql_state"] == "08004"

@@ -123,11 +123,11 @@ class Requests:
         seeds = os.urandom(8), os.urandom(8)
         sent = self._substitute(level, seeds)
         attempt = Attempt(self._user, level.credential, sent, seeds, self._origin)
+        self.close()
         code = sign_on(system, self._host.accounts, level, attempt)
         if code is not SignOnCode.GOOD:
             text = _REFUSALS.get(code, "Password is incorrect.")
             raise SqlError(-99999, "08004", f"The application server rejected the connection. ({text})")
-        self.close()
         self._client = one_line(str(request.get("application") or ""))
         job = self._host.job_of(self._user, JOB_NAME)
         self._session = SqlSession(job, _schema_of(job, _properties(request.get("props"))))
