@@ -134,6 +134,10 @@ EXPRESSIONS = [
     ("VALUES CAST('2026-01-31' AS TIMESTAMP)", datetime.fromisoformat("2026-01-31")),
     ("SELECT COUNT(*) FROM QSYS2.SYSVIEWS WHERE TABLE_SCHEMA = 'QSYS2' AND TABLE_NAME = 'DATA_QUEUE_INFO'", 1),
     (PENDING, 0),
+    ("VALUES CAST('2026-01-31-12.30.00.5' AS TIMESTAMP)", datetime(2026, 1, 31, 12, 30, 0, 500000)),
+    ("VALUES DIGITS(DEC(-1.5, 5, 2))", "00150"), ("VALUES DIGITS(7)", "0000000007"), ("VALUES 2147483648 * 2", 4294967296),
+    ("SELECT 1 FROM SYSIBM.SYSDUMMY1 WHERE 'a*[b' LIKE 'a!%[_' ESCAPE '!' OR 'a%[b' LIKE 'a!%[_' ESCAPE '!'", 1),
+    ("SELECT 1 FROM SYSIBM.SYSDUMMY1 WHERE CURRENT TIMESTAMP > '2020-01-31-00.00.00'", 1),
     ("VALUES QSYS2.QCMDEXC('CRTLIB LIB(NEWLIB)')", 1), ("VALUES QSYS2.QCMDEXC('DLTDTAQ DTAQ(QGPL/NONE)')", -1),
 ]  # fmt: skip
 
@@ -170,6 +174,17 @@ REFUSED = [
     ("SELECT * FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('FIFOQ', 'QGPL', 'MAYBE'))", -443, "38501", "MAYBE"),
     ("VALUES CAST('x' AS INTEGER)", -420, "22018", "number"),
     ("VALUES 1 / 0", -802, "22012", "division"),
+    ("VALUES 2147483647 * 2", -802, "22003", "too many digits"),
+    ("VALUES CAST(2147483648 AS INTEGER)", -406, "22003", "too many digits"),
+    ("VALUES " + "9" * 5000, -405, "42820", "out of range"),
+    ("VALUES DEC(7, 5, 200)", -604, "42611", "DECIMAL(5, 200)"),
+    ("VALUES CAST('x' AS CHAR(999999999))", -604, "42611", "CHAR(999999999)"),
+    ("VALUES CAST('2026-01-31T00:00:00+01:00' AS TIMESTAMP)", -180, "22007", "timestamp"),
+    ("SELECT 1 FROM SYSIBM.SYSDUMMY1 WHERE '' LIKE '" + "%" * 4001 + "'", -132, "42824", "pattern"),
+    ("SELECT LENGTH(COUNT(*)) FROM QSYS2.DATA_QUEUE_INFO", -84, "42612", "COUNT(*)"),
+    ("SELECT * FROM (SELECT 1 FROM SYSIBM.SYSDUMMY1)", -84, "42612", "a nested table"),
+    ("VALUES 1E5", -84, "42612", "floating-point"),
+    ("VALUES HEX(5)", -84, "42612", "HEX of a value of type INTEGER"),
 ]  # fmt: skip
 
 

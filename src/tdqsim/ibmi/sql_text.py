@@ -19,7 +19,7 @@ syntax error (SQL0104). The size of a statement and the depth of its expressions
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple, NoReturn, TypeVar
 
@@ -28,6 +28,8 @@ from tdqsim.errors import TdqError
 from tdqsim.ibmi._fact_tables import LIMITS
 
 T = TypeVar("T")
+DIGITS: Final = 31
+"""The most digits of a decimal number."""
 
 SERVED: Final = (
     "Served are CALL of SEND_DATA_QUEUE, SEND_DATA_QUEUE_BINARY, SEND_DATA_QUEUE_UTF8, CLEAR_DATA_QUEUE and QCMDEXC;"
@@ -420,6 +422,8 @@ class _Parser:
         return SqlSelect(items, source, where, order, limit)
 
     def _source(self) -> SqlSource:
+        if self._next_is("("):
+            not_served("a nested table")
         if self._next_is("TABLE", "("):
             self._at += 2
             schema, name = self._qualified()
@@ -557,6 +561,10 @@ class _Parser:
         if token.kind == "hex":
             return self._hexadecimal(token.text)
         if token.kind == "number":
+            if len(token.text) > DIGITS + 1:
+                raise SqlError(-405, "42820", f"[SQL0405] Numeric constant {token.text[:40]} out of range.")
+            if not set(token.text) <= set("0123456789."):
+                not_served("a floating-point constant")
             value = Decimal(token.text)
             return SqlLiteral(int(value) if token.text.isdigit() else value)
         if token.word in ("-", "+"):
@@ -608,6 +616,11 @@ class _Parser:
             return SqlFunction(qualifier, name, (SqlName("", "*"),))
         arguments = self._listed(self._expression)
         self._expect(")")
+        if not qualifier and name in CASTS:
+            sizes = [one.value for one in arguments[1:] if isinstance(one, SqlLiteral) and isinstance(one.value, int)]
+            if len(sizes) < len(arguments) - 1:
+                not_served(f"{name} with a length that is no constant")
+            return SqlCast(arguments[0], _type(CASTS[name], sizes or _SIZES.get(CASTS[name], ()), binary=False), False)
         return SqlFunction(qualifier, name, arguments)
 
     def _qualified_column(self) -> tuple[str, str]:
@@ -621,16 +634,14 @@ class _Parser:
             name = "VARCHAR"
         if name not in _TYPES:
             not_served(f"the type {name[:40]}")
-        length, scale, binary = _TYPES[name], 0, False
+        sizes: tuple[int, ...] = {"CHAR": (1,), "BINARY": (1,), "DECIMAL": (5,), "NUMERIC": (5,)}.get(name, ())
         if self._accept("("):
-            length = self._whole()
-            scale = self._whole() if self._accept(",") else 0
+            sizes = self._listed(self._whole)
             self._expect(")")
-        if self._accept("FOR", "BIT", "DATA"):
-            binary = True
-        elif self._accept("CCSID"):
+        binary = self._accept("FOR", "BIT", "DATA")
+        if not binary and self._accept("CCSID"):
             self._whole()
-        return SqlTypeName(name, length, scale, binary)
+        return _type(name, sizes, binary=binary)
 
 
 class _HexText(str):
@@ -640,10 +651,31 @@ class _HexText(str):
 
 
 _TYPES: Final = {
-    "CHAR": 1, "VARCHAR": 0, "CLOB": 0, "BINARY": 1, "VARBINARY": 0, "BLOB": 0, "SMALLINT": 0, "INTEGER": 0,
-    "BIGINT": 0, "DECIMAL": 5, "NUMERIC": 5, "DATE": 0, "TIMESTAMP": 0,
+    "CHAR": 32765, "VARCHAR": 32739, "CLOB": 2147483647, "BINARY": 32766, "VARBINARY": 32740, "BLOB": 2147483647,
+    "SMALLINT": 0, "INTEGER": 0, "BIGINT": 0, "DECIMAL": DIGITS, "NUMERIC": DIGITS, "DATE": 0, "TIMESTAMP": 0,
 }  # fmt: skip
-"""The types of a CAST, with the length or precision if none is given; 0 for that of the operand."""
+"""The types of a CAST, with the greatest length or precision; 0 if they have none."""
+CASTS: Final = {
+    "CHAR": "CHAR", "VARCHAR": "VARCHAR", "INT": "INTEGER", "INTEGER": "INTEGER", "BIGINT": "BIGINT",
+    "DEC": "DECIMAL", "DECIMAL": "DECIMAL",
+}  # fmt: skip
+"""Functions that convert to a type."""
+_SIZES: Final = {"DECIMAL": (15,)}
+"""The sizes of the types of these functions if none are given; none for the length of the operand."""
+
+
+def _type(name: str, sizes: Sequence[int], *, binary: bool) -> SqlTypeName:
+    """A type of this length, or of this precision and scale.
+
+    Raises:
+        SqlError: the type has no such size.
+    """
+    most, (length, scale, *_) = _TYPES[name], (*sizes, 0, 0)
+    decimal = name in ("DECIMAL", "NUMERIC")
+    if len(sizes) > 2 or (sizes and not 1 <= length <= most) or not 0 <= scale <= (length if decimal else 0):
+        shown = ", ".join(map(str, sizes))
+        raise SqlError(-604, "42611", f"[SQL0604] Length, precision, or scale of {name}({shown}) not valid.")
+    return SqlTypeName(name, length, scale, binary)
 
 
 def is_hex_text(value: object) -> bool:
