@@ -87,10 +87,12 @@ def test_a_journal_entry_can_be_sent_again(system, officer):
             job.qsnddtaq("SIGNED", "APPLIB", block[:48], b"K1", from_journal_entry=True)
 
 
+@pytest.mark.rule("DTAQ-JOURNAL-EXISTS")
 def test_journals_refuse(officer):
+    error = expect_rule("DTAQ-JOURNAL-EXISTS", officer.crtjrn, "APPLIB/JRN")
+    assert str(error) == "CPF7010 Object JRN in APPLIB type *JRN already exists."
     officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
     for call, message in (
-        (lambda: officer.crtjrn("APPLIB/JRN"), "CPF9870"),
         (lambda: officer.crtjrn("NOLIB/JRN"), "CPF9810"),
         (lambda: officer.crtjrn("QTEMP/JRN"), "QTEMP"),
         (lambda: officer.strjrnobj("APPLIB/WORK", "APPLIB/NOJRN"), "CPF9801"),

@@ -42,7 +42,7 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] =
         text: its description, at most 50 characters; ``*BLANK`` for none.
 
     Raises:
-        EscapeMessage: CPF9870 it exists, CPF9810 no such library.
+        EscapeMessage: CPF7010 it exists, CPF9810 no such library.
         ParameterError: a name is not valid, or the library is QTEMP, which cannot contain a journal or receiver.
     """
     name, library = place(jrn, library, default=job.current())
@@ -51,7 +51,7 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] =
     for receiver in jrnrcv:
         _new_in(job, "jrnrcv", receiver.removeprefix("*LIBL/"))
     if ("*JRN", name) in holder.objects:
-        job.fail("CPF9870", *object_values("CPF9870", name, holder.name, "*JRN"))
+        job.fail("CPF7010", *object_values("CPF7010", name, holder.name, "*JRN"))
     owner = job.current_user
     job.system.objects.add(
         holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
