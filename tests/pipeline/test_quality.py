@@ -48,6 +48,7 @@ def test_decode_shows_them_and_its_exit_code_is_one(data, tmp_path, capsys):
     assert str(tmp_path / "pay.parquet") in out
     assert "3 values are corrupt, and null in the output; --allow-corrupt N" in err
     assert pq.read_table(tmp_path / "pay.parquet").column("PAY_AMT").to_pylist() == [123, None, None, None, 123]
+    given.append("--overwrite")
     assert main(["pipeline", "decode", *given, "--allow-corrupt", "2"]) == 1
     assert main(["pipeline", "decode", *given, "--allow-corrupt", "3"]) == 0
     capsys.readouterr()
@@ -55,6 +56,13 @@ def test_decode_shows_them_and_its_exit_code_is_one(data, tmp_path, capsys):
     shown = json.loads(capsys.readouterr().out)
     assert (shown["corrupt"], shown["ok"]) == (3, False)
     assert shown["quality"]["PAY_AMT"]["first"] == {"file": data, "record": 2, "at": 9, "offset": 2, "hex": "A7F2F3"}
+
+
+def test_decode_replaces_an_output_file_only_when_told_to(data, tmp_path, capsys):
+    (tmp_path / "pay.parquet").write_bytes(b"of yesterday")
+    assert main(["pipeline", "decode", data, "--output", str(tmp_path / "pay.parquet")]) == 2
+    assert f"--output {tmp_path / 'pay.parquet'}: the file exists; --overwrite replaces it" in capsys.readouterr().err
+    assert (tmp_path / "pay.parquet").read_bytes() == b"of yesterday"
 
 
 def test_decode_needs_a_place_to_write_to(data, capsys):

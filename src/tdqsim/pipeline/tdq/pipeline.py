@@ -226,8 +226,9 @@ def decode(
         ),
     ] = "",
     output: Annotated[
-        str, typer.Option("--output", metavar="FILE.parquet", help="Write the rows to one file of this name.")
+        str, typer.Option("--output", metavar="FILE.parquet", help="Write the rows to one new file of this name.")
     ] = "",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing output file.")] = False,
     columns: Annotated[
         str, typer.Option("--columns", help="The columns to decode, separated by commas; default: all.")
     ] = "",
@@ -246,6 +247,8 @@ def decode(
             raise InputError(f"--option {name}: give {own} instead")
     if not stage and not output:
         raise InputError("nowhere to write: give --output FILE.parquet, or --stage DIR to keep the result for reuse")
+    if output and not overwrite and on_demand.publishing.place(output).exists():
+        raise InputError(f"--output {output}: the file exists; --overwrite replaces it")
     size = sum(size for _, size in on_demand.opening.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
