@@ -197,6 +197,12 @@ def test_whole_blocks_and_mostly_wrong_ones_are_not_damaged():
     assert damaged_blocks([b"not blocks at all"]) is None
 
 
+def test_records_without_blocks_are_not_followed_to_the_end_of_the_file():
+    pieces = iter([b"\x00\x05\x00\x00\xc1" * 200] * 3)
+    assert damaged_blocks(pieces) is None
+    assert len(list(pieces)) == 2
+
+
 def test_a_look_is_not_certain_against_the_copybook(tmp_path):
     (tmp_path / "c.cpy").write_text("01 R. 05 A PIC X(2). 05 N PIC S9(5) COMP-3. 05 M PIC 9(3).")
     path = tmp_path / "v"

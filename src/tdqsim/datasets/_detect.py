@@ -45,6 +45,7 @@ _LARGE = 0x80
 _LARGEST = 1 << 24
 _CERTAIN = 5
 """From this number of records or blocks on, a chain of descriptor words is certain."""
+_HOPELESS = 100
 _LONGEST_HEADER = 1024
 _FIXED_LENGTHS = 12
 _CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
@@ -183,7 +184,7 @@ def detect(path: Path | str) -> Detection:
     return Detection(found.dcb, certain, tuple(reasons), ebcdic)
 
 
-def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> FoundFormat | None:
+def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0, blocked: bool = False) -> FoundFormat | None:
     """Return the format that the descriptor words in the data indicate, or None if they do not chain to its end.
 
     Args:
@@ -191,8 +192,9 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> FoundFormat 
         whole: the data is the whole file.
         lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
+        blocked: look for blocks only.
     """
-    found = next((found for found in _worded(data, whole=whole) if found.dcb is not None), None)
+    found = next((found for found in _worded(data, whole=whole, blocked=blocked) if found.dcb is not None), None)
     # One word that equals the file's size may be chance; the words of a block and of its record together are not.
     if found is None or (found.count == 1 and not found.recfm.variable):
         return None
@@ -300,7 +302,10 @@ class FollowedWords:
         return f"{where} is damaged: {self.problem}; {others}{part}"
 
     def blocks(self, pieces: Iterable[bytes], *, tolerant: bool = False) -> None:
-        """Follow the words of blocks and of the records in them, to the first damaged block or, if tolerant, on."""
+        """Follow the words of blocks and of the records in them, to the first damaged block or, if tolerant, on.
+
+        Where none of the first blocks is whole, these are no blocks, and following them to the end would tell no more.
+        """
         data, base, at, problem = b"", 0, 0, ""
         for piece in pieces:
             data, base, at = data[at:] + piece, base + at, 0
@@ -319,7 +324,7 @@ class FollowedWords:
                     self.damaged += 1
                     if not self.problem:
                         self.bad, self.offset, self.problem = self.number, base + at, problem
-                    if not tolerant:
+                    if not tolerant or self.number == self.damaged == _HOPELESS:
                         return
                 self.common = gcd(self.common, size - _WORD if size else 0)
                 at += size
@@ -381,7 +386,7 @@ _HEADED = tuple(
 )
 
 
-def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
+def _worded(data: bytes, *, whole: bool, blocked: bool = False) -> Iterator[FoundFormat]:
     """Formats with descriptor words for each record: those in blocks first, and those with most records first.
 
     Every chain of blocks can also be read as a chain of (longer) records, but records do not chain as blocks by chance.
@@ -391,7 +396,7 @@ def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
         words = DescriptorWords(damage.recfm)
         yield FoundFormat(damage.recfm, "likely", damage.text(), words, damaged_at=max(damage.offset, 1))
         return
-    for forms in (_BLOCKED, _HEADED):
+    for forms in (_BLOCKED,) if blocked else (_BLOCKED, _HEADED):
         fitting = list[FoundFormat]()
         for words in forms:
             walked = FollowedWords(words)

@@ -183,16 +183,17 @@ def _refuse_lines(data: bytes, offset: int, options: QsamOptions) -> None:
 
 def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
     """Refuse blocks where records without blocks are to be read: the records in each block fill it exactly."""
+    shown = format_by_words(data, whole=whole, blocked=True)
+    if shown is None or not shown.recfm.variable:
+        return
     damage = damaged_blocks((data,), most=0 if whole else len(data))
     if damage is not None:
         raise FramingError(f"these are blocks: {damage.text(offset)}", offset)
-    shown = format_by_words(data, whole=whole)
-    if shown is not None and shown.recfm.variable:
-        raise FramingError(
-            "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
-            " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
-            offset,
-        )
+    raise FramingError(
+        "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
+        " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
+        offset,
+    )
 
 
 def _refuse_fixed_blocks(data: bytes, offset: int, options: QsamOptions, *, whole: bool) -> None:
