@@ -10,6 +10,7 @@ pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed"
 import pyarrow as pa
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.pipeline.qsam import register
 from tdqsim.pipeline.session import local_settings, run_tasks, session
 
 pytestmark = [
@@ -133,6 +134,15 @@ def test_a_frame_is_divided_by_columns_or_leaves_nothing(spark, path, tmp_path):
 def test_errors_reach_the_user_in_words(spark, path, options, words):
     with pytest.raises(Exception, match=words):
         read(spark, path, **options).collect()
+
+
+def test_in_a_session_of_ones_own_the_error_of_a_task_is_not_logged_again(spark):
+    log4j = spark._jvm.org.apache.logging.log4j
+    names = ["org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager"]
+    for name in names:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.WARN)
+    register(spark)
+    assert [log4j.LogManager.getLogger(name).isFatalEnabled() for name in names] == [False, False]
 
 
 def test_tasks_give_their_rows_in_the_order_of_the_items(spark):

@@ -24,6 +24,7 @@ from tdqsim.pipeline._numbers import Bytes, Mask
 from tdqsim.pipeline.candidate_formats import CandidateFormat, candidate_of, walked
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
+from tdqsim.pipeline.format_check import LINE_ENDS, line_end_after, utf16_in
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.splits import UTF8_MARK
@@ -141,8 +142,8 @@ def _inspect(path: str, size: int, copybook: str) -> InspectedFile:
         opened.close()
     if not head:
         raise DatasetError(f"{path}: the file is empty: any format fits")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DatasetError(f"{path}: text in UTF-16, by its byte order mark; convert it to UTF-8 first")
+    if reason := utf16_in(head):
+        raise DatasetError(f"{path}: text in UTF-16, {reason}; convert it to UTF-8 first")
     marked = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     data = np.frombuffer(head[marked:SAMPLE], np.uint8)
     sample = _Sample(data, tail, size - marked, copybook)
@@ -174,6 +175,7 @@ class _Sample:
         self.given = {"copybook": copybook} if copybook else {}
         self.ebcdic = looks_ebcdic(data.tobytes())
         self.length = read_options(self.given).length if copybook else 0
+        self.length += len(line_end_after(data.tobytes(), self.length))
 
     def candidates(self) -> Iterator[Candidate]:
         """Every way to read the file that fits its first bytes."""
@@ -234,14 +236,18 @@ def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _line_ends(given: Mapping[str, str], frames: Frames) -> Iterator[Finding]:
-    """A line end as the last byte of every record of one length."""
-    if given["record_format"] != "F" or len(frames.starts) < _LINES or not frames.lengths.all():
-        return
-    last = set(frames.data[frames.starts + frames.lengths - 1].tolist())
-    name = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}.get(next(iter(last))) if len(last) == 1 else None
-    if name is not None:
+    """A line end as the last bytes of every record of one length."""
+    if given["record_format"] == "F" and (end := _common_end(frames)):
         reason = "every record ends with it, so these are lines of one length; it is no part of the last field"
-        yield Finding("line end", f"X'{last.pop():02X}' ({name})", "likely", reason, {})
+        yield Finding("line end", f"X'{end.hex().upper()}' ({LINE_ENDS[end]})", "likely", reason, {})
+
+
+def _common_end(frames: Frames) -> bytes:
+    """The line end that all records have as their last bytes; empty for none."""
+    if len(frames.starts) < _LINES or not frames.lengths.all():
+        return b""
+    stops, data = (frames.starts + frames.lengths).tolist(), frames.data.tobytes()
+    return next((end for end in LINE_ENDS if all(data.startswith(end, stop - len(end)) for stop in stops)), b"")
 
 
 # code pages -----------------------------------------------------------------------------------------------------------
@@ -372,7 +378,7 @@ class _Decoded:
         """Which records have a length that the copybook does not allow."""
         lengths = self.frames.lengths[: self.count]
         if self.options.recfm.fixed:
-            wrong: Mask = lengths != self.layout.length
+            wrong: Mask = ~np.isin(lengths - self.layout.length, (0, len(_common_end(self.frames))))
             return wrong
         return (lengths > self.layout.length) & (not self.options.recfm.separator)
 

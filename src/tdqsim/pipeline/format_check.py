@@ -23,9 +23,16 @@ from tdqsim.pipeline.record_locations import walk_for
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
 _TRIED = 200
-_LINE_ENDS = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}
+LINE_ENDS = {
+    b"\r\n": "CRLF", b"\r\x25": "CR and LF of EBCDIC", b"\r\x15": "CR and NL", b"\xc2\x85": "NEL in UTF-8",
+    b"\n": "LF", b"\r": "CR", b"\x15": "NL", b"\x25": "LF of EBCDIC",
+}  # fmt: skip
+"""The names of line ends, long ones first."""
 _NAMED_ENDS = 3
 """From this number of records on, equal bytes after each are line ends."""
+_TEXT = bytes(range(0x20, 0x7F)) + b"\t\n\r"
+_READ_ENDS = {b"\r\n": "crlf", b"\x15": "nl", b"\n": "lf"}
+"""Line ends of lines that can be read, by the name in options."""
 
 
 def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole: bool) -> None:
@@ -57,6 +64,26 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
             " set debug_ignore_file_size=true",
             offset,
         )
+
+
+def line_end_after(data: bytes, length: int) -> bytes:
+    """The line end that follows every record of a length; empty for none, or for fewer than three records."""
+    for end in LINE_ENDS:
+        step = length + len(end)
+        places = range(length, len(data) // step * step, step)
+        if length and len(places) >= _NAMED_ENDS and all(data.startswith(end, at) for at in places):
+            return end
+    return b""
+
+
+def utf16_in(data: bytes) -> str:
+    """The reason why data is lines of text in UTF-16; empty if it is not."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "by its byte order mark"
+    for zeros, text in ((data[::2], data[1::2]), (data[1::2], data[::2])):
+        if b"\n" in text and not any(zeros) and not text.translate(None, _TEXT):
+            return "by the zero in every second byte"
+    return ""
 
 
 def words_hint(head: bytes, pieces: Iterable[bytes], options: QsamOptions, *, whole: bool, most: int) -> str:
@@ -137,10 +164,8 @@ def _refuse_no_lines(data: bytes, offset: int, options: QsamOptions) -> None:
     """
     length = options.layout.length if options.layout is not None else 0
     separator = options.recfm.separator
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FramingError(
-            "the file is text in UTF-16, by its byte order mark; convert it to UTF-8, for example by iconv", offset
-        )
+    if reason := utf16_in(data):
+        raise FramingError(f"the file is text in UTF-16, {reason}; convert it to UTF-8, for example by iconv", offset)
     if (
         options.cobrix
         or not length
@@ -149,36 +174,36 @@ def _refuse_no_lines(data: bytes, offset: int, options: QsamOptions) -> None:
         or separator[-1:] in data
     ):
         return
-    wanted = f"X'{separator.hex().upper()}'"
-    counts = {name: data.count(byte) for byte, name in _LINE_ENDS.items() if data.count(byte)}
-    seen = ", ".join(
-        f"X'{byte:02X}' ({name}) {counts[name]} times" for byte, name in _LINE_ENDS.items() if name in counts
-    )
-    other = next((word for word, name in (("nl", "NL"), ("lf", "LF")) if name in counts), "")
-    hint = f"; there is {seen}" if seen else f"; read records of one length with record_format=F, {length} bytes each"
-    advice = f"; set line_separator={other}" if other else f"; convert these to {wanted}" if seen else ""
-    raise FramingError(
-        f"there is no line end {wanted} in {len(data)} bytes, and a record has {length}{hint}{advice}",
-        offset,
-    )
+    wanted, end = _shown_bytes(separator), line_end_after(data, length)
+    counts = {each: data.count(each) for each in ([end] if end else [one for one in LINE_ENDS if len(one) == 1])}
+    seen = ", ".join(f"{_shown_bytes(each)} ({LINE_ENDS[each]}) {n} times" for each, n in counts.items() if n)
+    other = next((word for one, word in _READ_ENDS.items() if counts.get(one)), "")
+    step = length + len(end)
+    if other:
+        advice = f"; there is {seen}; set line_separator={other}"
+    elif end or not seen:
+        advice = f"; there is {seen}" if seen else ""
+        advice += f"; read records of one length with record_format=F, record_length={step}"
+    else:
+        advice = f"; there is {seen}; convert these to {wanted}"
+    raise FramingError(f"there is no line end {wanted} in {len(data)} bytes, and a record has {length}{advice}", offset)
 
 
 def _refuse_lines(data: bytes, offset: int, options: QsamOptions) -> None:
     """Refuse lines where records of one length are to be read: a line end follows each record."""
     length = options.length
-    for separator, option in ((b"\r\n", "crlf"), (b"\n", "lf"), (b"\x15", "nl")):
-        step = length + len(separator)
-        count = len(data) // step
-        if (
-            length
-            and count >= _NAMED_ENDS
-            and all(data[at + length : at + step] == separator for at in range(0, count * step, step))
-        ):
-            raise FramingError(
-                f"a line end X'{separator.hex().upper()}' follows every record of {length} bytes: read the lines with "
-                f"record_format=D, line_separator={option}; or records of {step} bytes with record_length={step}",
-                offset,
-            )
+    if end := line_end_after(data, length):
+        step = length + len(end)
+        lines = f"the lines with record_format=D, line_separator={_READ_ENDS[end]}; or " if end in _READ_ENDS else ""
+        raise FramingError(
+            f"a line end {_shown_bytes(end)} ({LINE_ENDS[end]}) follows every record of {length} bytes: read {lines}"
+            f"records of {step} bytes with record_length={step}",
+            offset,
+        )
+
+
+def _shown_bytes(data: bytes) -> str:
+    return f"X'{data.hex().upper()}'"
 
 
 def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:

@@ -44,8 +44,18 @@ quieten()  # in the process in which Spark plans
 
 
 def register(spark: SparkSession) -> None:
-    """Register ``format("qsam")`` and ``format("cobol")`` with a session; calling it again changes nothing."""
+    """Register ``format("qsam")`` and ``format("cobol")`` with a session; calling it again changes nothing.
+
+    A task's error reaches the program that asked for the rows. In a local session the loggers that write it once more,
+    with sixty lines of Java's frames for each attempt, are switched off.
+    """
     teller = telling(spark)
+    context = getattr(spark, "sparkContext", None)
+    if context is not None and context.master.startswith("local"):
+        jvm: Any = spark._jvm  # noqa: SLF001 - Spark gives no other access to its loggers
+        log4j = jvm.org.apache.logging.log4j
+        for name in ("executor.Executor", "scheduler.TaskSetManager"):
+            log4j.core.config.Configurator.setLevel(f"org.apache.spark.{name}", log4j.Level.OFF)
     for kind in (QsamDataSource, CobolDataSource):
         spark.dataSource.register(type(kind.__name__, (kind,), {"teller": teller}))
 
