@@ -51,6 +51,16 @@ def test_blocks_of_variable_records_are_not_read_as_fixed_ones(tmp_path, cobrix,
     assert texts(path, cobrix, **right) == [row.decode("cp037") for row in ROWS[:count]]
 
 
+@pytest.mark.parametrize("mode", ["permissive", "dropmalformed", "failfast"])
+def test_blocks_that_are_cut_where_the_size_fits_are_not_read_as_fixed_records(tmp_path, mode):
+    path = tmp_path / "vb"
+    path.write_bytes(vb(ROWS, 10)[: 41 * 22])  # in the third block
+    with pytest.raises(
+        DatasetError, match=r"block and record descriptor words chain .* RECFM=VB: set record_format=VB"
+    ):
+        texts(path, cobrix=False, record_format="F", mode=mode, copybook="01 R. 05 F PIC 9(31). 05 G PIC 9(10).")
+
+
 def test_only_the_head_of_a_large_file_is_looked_at(tmp_path):
     path = tmp_path / "vb"
     path.write_bytes(vb(ROWS * 100, 7))

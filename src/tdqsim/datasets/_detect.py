@@ -184,7 +184,7 @@ def detect(path: Path | str) -> Detection:
     return Detection(found.dcb, certain, tuple(reasons), ebcdic)
 
 
-def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0, blocked: bool = False) -> FoundFormat | None:
+def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> FoundFormat | None:
     """Return the format that the descriptor words in the data indicate, or None if they do not chain to its end.
 
     Args:
@@ -192,9 +192,8 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0, blocked: bool =
         whole: the data is the whole file.
         lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
-        blocked: look for blocks only.
     """
-    found = next((found for found in _worded(data, whole=whole, blocked=blocked) if found.dcb is not None), None)
+    found = next((found for found in _worded(data, whole=whole) if found.dcb is not None), None)
     # One word that equals the file's size may be chance; the words of a block and of its record together are not.
     if found is None or (found.count == 1 and not found.recfm.variable):
         return None
@@ -386,7 +385,7 @@ _HEADED = tuple(
 )
 
 
-def _worded(data: bytes, *, whole: bool, blocked: bool = False) -> Iterator[FoundFormat]:
+def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
     """Formats with descriptor words for each record: those in blocks first, and those with most records first.
 
     Every chain of blocks can also be read as a chain of (longer) records, but records do not chain as blocks by chance.
@@ -396,7 +395,7 @@ def _worded(data: bytes, *, whole: bool, blocked: bool = False) -> Iterator[Foun
         words = DescriptorWords(damage.recfm)
         yield FoundFormat(damage.recfm, "likely", damage.text(), words, damaged_at=max(damage.offset, 1))
         return
-    for forms in (_BLOCKED,) if blocked else (_BLOCKED, _HEADED):
+    for forms in (_BLOCKED, _HEADED):
         fitting = list[FoundFormat]()
         for words in forms:
             walked = FollowedWords(words)

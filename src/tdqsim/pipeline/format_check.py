@@ -56,6 +56,9 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
         return
     _refuse_lines(data, offset, options)
     shown = format_by_words(data, whole=whole, lrecl=options.length)
+    if shown is None and whole:  # words that lead to a block or record that is cut short
+        cut = format_by_words(data, whole=False, lrecl=options.length)
+        shown = cut if cut is not None and cut.confidence == "certain" else None
     if shown is None or not shown.recfm.variable:
         _refuse_fixed_blocks(data, offset, options, whole=whole)
     if shown is not None and _reads_as_well(data, shown, options):
@@ -208,7 +211,7 @@ def _shown_bytes(data: bytes) -> str:
 
 def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
     """Refuse blocks where records without blocks are to be read: the records in each block fill it exactly."""
-    shown = format_by_words(data, whole=whole, blocked=True)
+    shown = format_by_words(data, whole=whole)
     if shown is None or not shown.recfm.variable:
         return
     damage = damaged_blocks((data,), most=0 if whole else len(data))
