@@ -259,18 +259,43 @@ def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
     assert [row["record"] for row in found.rows] == ["000001AB", "000002CD"]
     assert found.findings[-1].what == "byte order mark"
     assert rows(path, record_format="D") == [{"N": 1, "T": "AB"}, {"N": 2, "T": "CD"}]
-    path.write_bytes("000001AB\n000002CD\n".encode("utf-16"))
-    with pytest.raises(DatasetError, match="UTF-16"):
+
+
+@pytest.mark.parametrize(("form", "words"), [
+    ("utf-16", "text in UTF-16, by its byte order mark"),
+    ("utf-16-le", "text in UTF-16, by the zero in every second byte"),
+    ("utf-16-be", "text in UTF-16, by the zero in every second byte"),
+])  # fmt: skip
+def test_text_in_utf_16_is_refused(tmp_path, form, words):
+    path = tmp_path / "t"
+    path.write_bytes("000001AB\n000002CD\n".encode(form))
+    with pytest.raises(DatasetError, match=words):
         rows(path, record_format="D")
-    with pytest.raises(DatasetError, match="UTF-16"):
+    with pytest.raises(DatasetError, match=words):
         inspect_file(str(path))
 
 
+@pytest.mark.parametrize("end", [b"\r", b"\x25", b"\r\x25", b"\xc2\x85"])
+def test_records_with_line_ends_that_no_format_reads_are_read_with_their_length(tmp_path, end):
+    (tmp_path / "c.cpy").write_text("       01  R. 05 N PIC 9(6). 05 T PIC X(2).\n")
+    path = tmp_path / "t"
+    path.write_bytes(b"".join(f"{number:06d}AB".encode("cp037") + end for number in range(1, 6)))
+    best = inspect_file(str(path), str(tmp_path / "c.cpy"))[0].candidates[0]
+    assert (best.format.name, best.misfit) == (f"F or FB, {8 + len(end)} bytes a record", "")
+    with pytest.raises(DatasetError, match=rf"with record_length={8 + len(end)}") as refused:
+        rows(path, record_format="F")
+    assert f"a line end X'{end.hex().upper()}' " in str(refused.value)
+    assert rows(path, record_format="F", record_length=str(8 + len(end))) == [
+        {"N": number, "T": "AB"} for number in range(1, 6)
+    ]
+
+
 @pytest.mark.parametrize(("end", "given", "words"), [
-    (b"\r", {}, r"there is no line end X'0A' in 27 bytes, and a record has 8; there is X'0D' \(CR\) 3 times; convert"),
+    (b"\r", {}, r"there is no line end X'0A' in 27 bytes, and a record has 8; there is X'0D' \(CR\) 3 times; "
+     "read records of one length with record_format=F, record_length=9"),
     (b"\x15", {}, r"X'15' \(NL\) 3 times; set line_separator=nl"),
     (b"\x25", {"line_separator": "nl"}, r"there is no line end X'15' .* X'25' \(LF of EBCDIC\) 3 times"),
-    (b"", {}, "read records of one length with record_format=F, 8 bytes each"),
+    (b"", {}, "read records of one length with record_format=F, record_length=8"),
 ])  # fmt: skip
 def test_text_without_a_line_end_that_fits_is_refused(tmp_path, end, given, words):
     path = tmp_path / "t"
@@ -289,7 +314,9 @@ def test_cobol_cuts_text_without_a_line_end_as_cobrix_does(tmp_path):
 def test_lines_are_not_read_as_records_of_one_length(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"".join(b"%06dAB\n" % number for number in range(8)))
-    with pytest.raises(DatasetError, match=r"a line end X'0A' follows every record of 8 bytes: .*record_format=D"):
+    with pytest.raises(
+        DatasetError, match=r"a line end X'0A' \(LF\) follows every record of 8 bytes: .*record_format=D"
+    ):
         rows(path, record_format="F", encoding="ascii")
 
 
