@@ -70,20 +70,23 @@ def test_decode_needs_a_place_to_write_to(data, capsys):
     assert "give --output FILE.parquet, or --stage DIR" in capsys.readouterr().err
 
 
-def test_a_number_of_occurrences_that_the_table_does_not_allow_fails_in_failfast(tmp_path):
+def test_a_number_of_occurrences_that_the_table_does_not_allow_is_corrupt(tmp_path):
     path = tmp_path / "t.ps"
     path.write_bytes("2AB.Z9ABCZ".encode("cp037"))
     book = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X."
     given = {"path": str(path), "copybook_contents": book, "variable_size_occurs": "max_size"}
 
-    def read(**more):
-        plan = ReadPlan.of(read_options(given | more))
+    def read(cobrix=False, **more):
+        plan = ReadPlan.of(read_options(given | more, cobrix=cobrix))
         return [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()]
 
     assert [row["T"] for row in read()] == [["A", "B"], ["A", "B", "C"]]
     with pytest.raises(ConversionError, match="record 2, record at offset 5: field N X'F9'"):
         read(mode="failfast")
-    assert [row["N"] for row in read(mode="dropmalformed")] == [2, 9]
+    assert [row["N"] for row in read(mode="dropmalformed")] == [2]
+    (entry,) = read(generate_corrupt_fields="true")[1]["_corrupt_fields"]
+    assert (entry["field_name"], entry["raw_value"]) == ("N", b"\xf9")
+    assert [row["N"] for row in read(True, mode="dropmalformed")] == [2, 9]
 
 
 FAMILY = "01 R. 05 ID PIC X. 05 S1. 10 N PIC 9(3). 05 S2 REDEFINES S1. 10 M PIC 9(3)."

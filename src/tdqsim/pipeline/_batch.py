@@ -58,7 +58,7 @@ class Pass:
         counting: the paths of the fields that hold a number of occurrences, of the tables that have such a number, and
             of the groups that contain either.
         corrupt: a list to which corrupt fields are added, or None.
-        strict: whether the number of a table is corrupt if the table does not allow it; else the table has its maximum.
+        strict: whether the number of a table that the table does not allow is corrupt. The table has its maximum then.
         present: for fields that only some records have, which records; they are null in the others.
     """
 

@@ -132,7 +132,7 @@ class ReadPlan:
                 layout,
                 options.shape,
                 corrupt=options.generate_corrupt_fields or options.mode != "permissive",
-                strict=options.mode == "failfast",
+                strict=options.mode == "failfast" or not options.cobrix,
             )
             for name, ids in options.segment_map.items():
                 segments |= dict.fromkeys(fields_called(layout, name), tuple(ids))
@@ -325,8 +325,8 @@ class ReadPlan:
         number = int(batch.numbers[row]) if counted else records_before(opened, place, self.options)
         raise ConversionError(
             f"{split.path}: record {number + 1}, record at offset {place}: field {bad['field_name']} "
-            f"X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is no value of its type; use "
-            "mode permissive or dropmalformed to go on"
+            f"X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is no value that its "
+            "clauses allow; use mode permissive or dropmalformed to go on"
         )
 
     def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array], roots: Ints | None = None) -> None:
