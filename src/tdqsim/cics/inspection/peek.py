@@ -7,7 +7,6 @@ from sys import maxsize
 from typing import NamedTuple
 
 from tdqsim.cics.inspection.records import records
-from tdqsim.cics.inspection.state import queue_state
 from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target
@@ -52,5 +51,7 @@ def peek(region: RegionData, name: str, limit: int | None, *, skip: int = 0, wit
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:
     """The present state of one queue."""
+    from tdqsim.cics.inspection.state import queue_state  # noqa: PLC0415  (with it a region is imported later)
+
     state = queue_state(queue, records=with_records)
     return QueueSnapshot(state.name, state.type, Cvda[state.enablestatus], state.numitems, state.target, state.records)
