@@ -144,21 +144,21 @@ def make_queue(
     """
     name = definition.name
     queue: TdQueue
-    if queue_type == "REMOTE":
-        queue = RemoteTdQueue(name, definition, signature)
-    elif queue_type == "INDIRECT":
-        queue = IndirectTdQueue(name, cast("defs.IndirectQueue", definition), signature)
-    elif queue_type == "EXTRA":
-        queue = data_set = ExtraTdQueue(name, cast("defs.ExtraQueue", definition), signature)
-        data_set.file = region.data_sets.make(data_set)
-    else:
-        assert queue_type == "INTRA", definition
+    if queue_type == "INTRA":
         intra = cast("defs.IntraQueue", definition)
         try:
             queue = IntraTdQueue(name, intra, signature, _stored(region, intra, moves))
         except StoreError as error:
             raise _not_moved(definition, error) from error
         queue.is_known = intra.recovstatus != "NO" or not region.looks_from_outside
+    elif queue_type == "EXTRA":
+        queue = data_set = ExtraTdQueue(name, cast("defs.ExtraQueue", definition), signature)
+        data_set.file = region.data_sets.make(data_set)
+    elif queue_type == "INDIRECT":
+        queue = IndirectTdQueue(name, cast("defs.IndirectQueue", definition), signature)
+    else:
+        assert queue_type == "REMOTE", definition
+        queue = RemoteTdQueue(name, definition, signature)
     bind(queue)
     return queue
 

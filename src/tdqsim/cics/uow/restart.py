@@ -106,7 +106,7 @@ class ResourceCatalogue:
             "kind": queue.definition.type,
             "order": place,
             "fields": fields,
-            "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
+            "signature": queue.signature,  # as JSON a list, in which a CVDA is its number
         }
         if changed is not None:
             record["set"] = {name: changed.get(name, getattr(queue, name)) for name in TRIGGER}
@@ -125,14 +125,14 @@ class ResourceCatalogue:
 
     def load(self) -> None:
         """Install everything in the catalogue, in the order of the first installation."""
-        region = self._region
+        region, path = self._region, self._region.store.path
         for half in (region.store.durable, region.store.volatile):
             half.know_queues()
         entries = []
         for key, value in region.store.durable.metas(_PREFIX):
-            record = read_entry(region.store.path, key, value)
+            record = read_entry(path, key, value)
             self._orders[key] = order = record.get("order", 0)
-            entries.append((order, record, resource_of(region.store.path, key, record)))
+            entries.append((order, record, resource_of(path, key, record)))
         entries.sort(key=itemgetter(0))
         if entries:
             self._order = entries[-1][0]
@@ -170,10 +170,11 @@ class ResourceCatalogue:
         region.tdqueues[queue.name] = queue
         if isinstance(queue, IntraTdQueue):
             region.intra.open_queue(queue)
-            for name, value in (changed or {}).items():
-                setattr(queue, name, value)
+            if changed:
+                for name, value in changed.items():
+                    setattr(queue, name, value)
             region.ati.arm(queue)
-        if isinstance(queue, ExtraTdQueue):
+        elif isinstance(queue, ExtraTdQueue):
             open_initially(region, queue)
 
 
