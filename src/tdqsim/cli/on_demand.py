@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import region_core as region_core
     from tdqsim.cics.inspection import explain as explain
     from tdqsim.cics.inspection import explain_requests as explain_requests
+    from tdqsim.cics.kernel import abstime as abstime
     from tdqsim.cics.model import dump as dump
     from tdqsim.cics.spi import csd as csd
     from tdqsim.cics.text import ceci as ceci
@@ -58,13 +59,14 @@ if TYPE_CHECKING:
 _MODULES: Final = (
     "rich.console", "rich.markdown", "rich.progress", "tdqsim.cics", "tdqsim.facts", "tdqsim.ibmi", "tdqsim.layouts",
     "tdqsim.cics.inspection.explain", "tdqsim.cics.inspection.explain_requests", "tdqsim.cics.internals",
-    "tdqsim.cics.model.dump", "tdqsim.cics.region_arguments", "tdqsim.cics.region_core", "tdqsim.cics.spi.csd",
-    "tdqsim.core.clock", "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
-    "tdqsim.cics.text.csdup", "tdqsim.cics.text.exec_text", "tdqsim.cli.local_system", "tdqsim.cli.target",
-    "tdqsim.cli.region_check", "tdqsim.cli.run_page", "tdqsim.core.store.check", "tdqsim.definitions.bms",
-    "tdqsim.definitions.group", "tdqsim.layouts.copybook", "tdqsim.report.flows", "tdqsim.report.history_sections",
-    "tdqsim.report.page", "tdqsim.report.layout_of_queue", "tdqsim.report.topology", "tdqsim.ibmi.systemfile",
-    "tdqsim.testing.coverage", "tdqsim.testing.events", "tdqsim.testing.following", "tdqsim.testing.history",
+    "tdqsim.cics.kernel.abstime", "tdqsim.cics.model.dump", "tdqsim.cics.region_arguments", "tdqsim.cics.region_core",
+    "tdqsim.cics.spi.csd", "tdqsim.core.clock", "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt",
+    "tdqsim.cics.text.cemt_request", "tdqsim.cics.text.csdup", "tdqsim.cics.text.exec_text",
+    "tdqsim.cli.local_system", "tdqsim.cli.target", "tdqsim.cli.region_check", "tdqsim.cli.run_page",
+    "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
+    "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.layout_of_queue",
+    "tdqsim.report.topology", "tdqsim.ibmi.systemfile", "tdqsim.testing.coverage", "tdqsim.testing.events",
+    "tdqsim.testing.following", "tdqsim.testing.history",
 )  # fmt: skip
 
 __getattr__ = lazy_modules(__name__, _MODULES)

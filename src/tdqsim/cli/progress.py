@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tdqsim.cli import on_demand
@@ -42,9 +41,7 @@ class Bar:
             self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._progress is not None:
             self._progress.stop()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -54,7 +53,6 @@ _SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID"
                    "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
 """The options that a list of queues shows, most important first: a narrow terminal has no room for the last."""
 _TIMES: Final = ("CHANGETIME", "DEFINETIME", "INSTALLTIME")
-_EPOCH: Final = datetime(1900, 1, 1)  # local time, as an ABSTIME is
 _UNKNOWN: Final = "?"  # shown instead of a number of records that only the running region knows
 
 
@@ -136,7 +134,7 @@ def inquire(
 
 def _moment(value: Any) -> str:
     """An ABSTIME, in milliseconds since 1900, as date and time; an empty text for none."""
-    return f"{_EPOCH + timedelta(milliseconds=value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
+    return f"{on_demand.abstime.local_time(value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
 
 
 def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
@@ -203,7 +201,7 @@ def peek(
             wanted += sorted(() if words else unknown - supplied(region))
             hidden |= unknown
             values = {
-                name: None if name in hidden else [record_value(each, table) for each in _records(region, name, limit)]
+                name: None if name in hidden else [record_value(each, table) for each in region.peek(name, limit=limit)]
                 for name in wanted
             }
             emit_json(values)
@@ -211,7 +209,7 @@ def peek(
         for name in (name for name in wanted if name not in hidden):
             if len(wanted) > 1:
                 emit(f"{name}:")
-            for record in _records(region, name, limit):
+            for record in region.peek(name, limit=limit):
                 emit(shown_record(record, table, as_hex=as_hex))
 
 
@@ -225,13 +223,13 @@ def _peek_fields(
         what = "no region directory is given" if target.directory is None else "region.yaml gives it no layout"
         raise InputError(f"--fields: queue {missing[0]}: {what}")
     if as_json:
-        records = {name: _records(region, name, limit) for name in names}
+        records = {name: region.peek(name, limit=limit) for name in names}
         emit_json({name: [layouts[name].decode(each, corrupt="null") for each in records[name]] for name in names})
         return
     for name in names:
         if len(names) > 1:
             emit(f"{name}:")
-        for record in _records(region, name, limit):
+        for record in region.peek(name, limit=limit):
             emit(on_demand.layout_of_queue.in_a_line(record, layouts[name]))
 
 
@@ -248,10 +246,6 @@ def _stands_for(region: Region | ServedRegion, name: str) -> str:
 def _holding(region: Region | ServedRegion) -> list[str]:
     """The queues that hold records."""
     return [info.tdqueue.rstrip() for info in region.browse_tdqueue("NUMITEMS") if info.numitems > 0]
-
-
-def _records(region: Region | ServedRegion, name: str, limit: int | None) -> list[bytes]:
-    return region.peek(name, limit=limit)
 
 
 # -- SET --------------------------------------------------------------------------------------------------------------

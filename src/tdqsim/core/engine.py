@@ -29,7 +29,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread, get_ident
-from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar
 
 from tdqsim.core.callables import refuse_coroutine, why_unusable
@@ -206,9 +205,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     # -- for all threads ------------------------------------------------------------------------------------------

@@ -112,27 +112,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        ".allocation": (
-            "Allocation",
-            "DDCard",
-            "DDTable",
-            "Spooling",
-        ),
-        ".bulk": (
-            "convert",
-            "convert_records",
-            "read_records",
-            "write_records",
-        ),
-        ".dcb": (
-            "Dcb",
-            "Disposition",
-            "ErrorOption",
-            "PrintControl",
-            "RecordFormat",
-            "parse_dcb",
-            "parse_recfm",
-        ),
+        ".allocation": ("Allocation", "DDCard", "DDTable", "Spooling"),
+        ".bulk": ("convert", "convert_records", "read_records", "write_records"),
+        ".dcb": ("Dcb", "Disposition", "ErrorOption", "PrintControl", "RecordFormat", "parse_dcb", "parse_recfm"),
         "._detect": (
             "Confidence",
             "Detection",
@@ -144,11 +126,7 @@ __getattr__, __dir__ = lazy_names(
             "formats_in",
             "looks_ebcdic",
         ),
-        ".dsname": (
-            "DataSetDirectory",
-            "DsName",
-            "parse_dsname",
-        ),
+        ".dsname": ("DataSetDirectory", "DsName", "parse_dsname"),
         ".errors": (
             "BlockError",
             "BlockFault",
@@ -163,35 +141,12 @@ __getattr__, __dir__ = lazy_names(
             "SpaceExhausted",
         ),
         ".intrdr": ("InternalReader",),
-        ".jobs": (
-            "JobLog",
-            "SubmittedJob",
-        ),
-        ".printing": (
-            "render",
-            "render_asa",
-            "render_machine",
-        ),
-        ".reader": (
-            "ConcatenatedReader",
-            "DatasetReader",
-            "DummyReader",
-            "open_reader",
-        ),
-        ".space": (
-            "Space",
-            "SpaceUnit",
-            "parse_space",
-        ),
-        ".spool": (
-            "SysoutDataset",
-            "SysoutSpool",
-        ),
-        ".writer": (
-            "DatasetWriter",
-            "DummyWriter",
-            "open_writer",
-        ),
+        ".jobs": ("JobLog", "SubmittedJob"),
+        ".printing": ("render", "render_asa", "render_machine"),
+        ".reader": ("ConcatenatedReader", "DatasetReader", "DummyReader", "open_reader"),
+        ".space": ("Space", "SpaceUnit", "parse_space"),
+        ".spool": ("SysoutDataset", "SysoutSpool"),
+        ".writer": ("DatasetWriter", "DummyWriter", "open_writer"),
         ".workdir": ("output_directory",),
     },
 )

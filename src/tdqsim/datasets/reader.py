@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from operator import length_hint
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tdqsim.datasets._deblock import Damage, deblocker_for
@@ -118,9 +117,7 @@ class DatasetReader(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @abstractmethod

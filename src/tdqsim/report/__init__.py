@@ -58,49 +58,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tdqsim.report.diagram": (
-            "BoxLine",
-            "Diagram",
-            "DiagramArrow",
-            "DiagramBox",
-        ),
-        "tdqsim.report.diagram_svg": (
-            "MOST",
-            "legend",
-            "svg",
-            "texts",
-            "tools",
-        ),
-        "tdqsim.report.flows": (
-            "FlowCounts",
-            "FlowNode",
-            "Flows",
-            "resource_of",
-        ),
-        "tdqsim.report.page": (
-            "Page",
-            "check_target",
-        ),
-        "tdqsim.report.parts": (
-            "Mark",
-            "Part",
-            "Prose",
-            "Table",
-        ),
-        "tdqsim.report.pictures": (
-            "COLOURS",
-            "Point",
-            "Series",
-            "Stretch",
-            "bars",
-            "lines",
-            "time_line",
-        ),
+        "tdqsim.report.diagram": ("BoxLine", "Diagram", "DiagramArrow", "DiagramBox"),
+        "tdqsim.report.diagram_svg": ("MOST", "legend", "svg", "texts", "tools"),
+        "tdqsim.report.flows": ("FlowCounts", "FlowNode", "Flows", "resource_of"),
+        "tdqsim.report.page": ("Page", "check_target"),
+        "tdqsim.report.parts": ("Mark", "Part", "Prose", "Table"),
+        "tdqsim.report.pictures": ("COLOURS", "Point", "Series", "Stretch", "bars", "lines", "time_line"),
         "tdqsim.report.layout_of_queue": ("queue_layouts",),
-        "tdqsim.report.refused": (
-            "RefusedCommands",
-            "RefusedGroup",
-        ),
+        "tdqsim.report.refused": ("RefusedCommands", "RefusedGroup"),
         "tdqsim.report.topology": ("Site",),
     },
 )

@@ -69,10 +69,6 @@ _Settings = dict[str, Any]
 """The new values of SET, by parameter of its command."""
 
 
-def _text(key: object) -> str:
-    return str(key)
-
-
 def _hex(key: bytes) -> str:
     return key.hex().upper()
 
@@ -107,8 +103,8 @@ class _Kind:
     """
 
     resource: ResourceType[_Key, Any, Any]
-    key: Callable[[str], _Key] = _text
-    shown: Callable[[_Key], str] = _text
+    key: Callable[[str], _Key] = str
+    shown: Callable[[_Key], str] = str
     change: Callable[[Task, _Key, _Settings], None] | None = None
     discard: Callable[[Task, _Key], None] | None = None
 
