@@ -32,6 +32,8 @@ def _default(value: object) -> str:
     """A default as a line shows it: what has an address or a machine's own value only by its type."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, Path):
+        return f"Path({str(value)!r})"
     shown = repr(value)
     return f"<{type(value).__name__}>" if " at 0x" in shown or "<" in shown else shown
 
@@ -81,6 +83,8 @@ def python_names(packages: tuple[str, ...] = PACKAGES) -> set[str]:
         for name in module.__all__:
             value, path = getattr(module, name), f"{package}.{name}"
             if inspect.isclass(value) and value.__module__.startswith("tdqsim"):
+                if hasattr(value, "model_rebuild"):
+                    value.model_rebuild()  # before its first use, a model does not show its fields
                 known = issubclass(value, enum.Enum | BaseException) or getattr(value, "_is_protocol", False)
                 lines.add(path if known else path + _signature(value))
                 if value not in seen and package != "tdqsim":
