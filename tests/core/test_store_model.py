@@ -245,15 +245,19 @@ class TestQueuesLong(Queues.TestCase):  # type: ignore[name-defined]
     )
 
 
+halves = st.sampled_from(["volatile", "roomy", "durable"])
+
+
 class KeyedPages(RuleBasedStateMachine):
     """Pages of KEYED queues, one after another while entries come and go: a position that was looked up before is not
-    where it was. The volatile queue overflows to the disk and comes back from there."""
+    where it was. One volatile queue overflows to the disk and comes back from there, the other one stays in memory."""
 
     def __init__(self) -> None:
         super().__init__()
         self.place = TemporaryDirectory()
         self.store = Store(Path(self.place.name) / "store", memory_bytes=3000)
-        halves: Any = {"volatile": self.store.volatile, "durable": self.store.durable}
+        self.roomy = Store(Path(self.place.name) / "roomy")
+        halves: Any = {"volatile": self.store.volatile, "roomy": self.roomy.volatile, "durable": self.store.durable}
         self.queues = {half: owner.create_queue(b"Q", Order.KEYED, 2) for half, owner in halves.items()}
         self.models = {half: Model(Order.KEYED) for half in halves}
         self.serial = 0
@@ -262,17 +266,18 @@ class KeyedPages(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.store.close(clean=False)
+        self.roomy.close(clean=False)
         self.place.cleanup()
 
     def change(self, half: str, what: Any) -> Any:
-        if half == "volatile":
+        if half != "durable":
             return what(self.queues[half])
         work = self.queues[half].work()
         result = what(work)
         self.store.durable.commit((work,))
         return result
 
-    @rule(half=st.sampled_from(["volatile", "durable"]), size=st.sampled_from([20, 900]),
+    @rule(half=halves, size=st.sampled_from([20, 900]),
           numbers=st.lists(st.integers(0, 199), min_size=1, max_size=12))  # fmt: skip
     def put_some(self, half: str, size: int, numbers: list[int]) -> None:
         self.put(half, size, numbers, size)
@@ -288,7 +293,19 @@ class KeyedPages(RuleBasedStateMachine):
         for entry in entries:
             self.models[half].put(entry)
 
-    @rule(half=st.sampled_from(["volatile", "durable"]), number=st.integers(0, 199), search=searches,
+    @rule(half=halves, at=st.integers(0, 20), size=st.sampled_from([20, 900]))
+    def put_back_some(self, half: str, at: int, size: int) -> None:
+        """Two with the key of an entry that is there: in front of it, the second one first."""
+        model = self.models[half]
+        if model.kept:
+            key = model.kept[at % len(model.kept)].key
+            for _ in range(2):
+                self.serial += 1
+                entry = Entry((b"%d." % self.serial).ljust(size, b"x"), key, b"", self.serial)
+                self.change(half, lambda queue, entry=entry: queue.put_back(entry))
+                model.put_back(entry)
+
+    @rule(half=halves, number=st.integers(0, 199), search=searches,
           many=st.sampled_from([1, 1, 12]))  # fmt: skip
     def take_by_key(self, half: str, number: int, search: SearchOrder, many: int) -> None:
         model, key = self.models[half], b"%c%c" % (number, 0)
@@ -298,21 +315,37 @@ class KeyedPages(RuleBasedStateMachine):
             if entry is not None:
                 model.kept.remove(entry)
 
-    @rule(half=st.sampled_from(["volatile", "durable"]), reverse=st.booleans(), skip=st.integers(0, 40),
-          limit=st.sampled_from([1, 2, 50]))  # fmt: skip
+    @rule(half=halves, reverse=st.booleans(), skip=st.integers(0, 40),
+          limit=st.sampled_from([1, 2, 200]))  # fmt: skip
     def page(self, half: str, reverse: bool, skip: int, limit: int) -> None:
         expected = self.models[half].in_order()[:: -1 if reverse else 1][skip:][:limit]
         assert list(self.queues[half].entries(reverse=reverse, skip=skip, limit=limit)) == expected
 
-    @rule(half=st.sampled_from(["volatile", "durable"]), number=st.integers(0, 199), search=searches,
+    @rule(half=halves, number=st.integers(0, 199), search=searches,
           skip=st.integers(0, 20))  # fmt: skip
     def page_of_a_search(self, half: str, number: int, search: SearchOrder, skip: int) -> None:
         key = b"%c%c" % (number, 0)
         assert list(self.queues[half].search(search, key, skip=skip)) == self.models[half].matching(search, key)[skip:]
 
+    @rule(half=st.sampled_from(["volatile", "roomy"]), number=st.integers(0, 199), search=searches)
+    def clear_some(self, half: str, number: int, search: SearchOrder) -> None:
+        model, key = self.models[half], b"%c%c" % (number, 0)
+        gone = model.matching(search, key)
+        if len(gone) < 12:
+            assert self.queues[half].clear_keys(search, key) == len(gone)
+            model.kept = [each for each in model.kept if each not in gone]
+
     @rule()
     def write_out(self) -> None:
         self.store.volatile.write_out()
+
+    @invariant()
+    def counts(self) -> None:
+        for half, model in self.models.items():
+            assert self.queues[half].count == len(model.kept)
+            assert self.queues[half].data_bytes == sum(len(entry.data) for entry in model.kept)
+            if self.serial % 2:  # a look may change what is remembered, so there are steps without
+                assert list(self.queues[half].entries()) == model.in_order()
 
 
 KeyedPages.TestCase.settings = settings(

@@ -265,6 +265,10 @@ def test_a_terminal_task_that_never_reads_is_not_started_for_ever(make_region: M
     region.run()
     assert len(starts) == int(rule("ATI-RESTART-BOUND").message)
     assert region.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+    region.set_tdqueue("TRGQ", triggerlevel=3)  # ends the cycle; the next one has as many again
+    region.writeq_td("TRGQ", b"4")
+    region.run()
+    assert len(starts) == 2 * int(rule("ATI-RESTART-BOUND").message)
 
 
 @pytest.mark.rule("ATI-TERMINAL-FACILITY", "ATI-TERMINAL-WAITS")

@@ -133,6 +133,15 @@ def test_temporary_storage():
         assert values(task.extract_statistics(tsqueue=True), *names) == [1, 1, 3, 1, 2, 1, 2, 1]
         task.perform_statistics(tsqueue=True, resetnow=True)
         assert values(task.extract_statistics(tsqueue=True), *names) == [0, 0, 0, 0, 0, 1, 1, 1]
+        for name in ("TWOQ", "TRIQ"):
+            task.writeq_ts(name, b"one")
+            task.deleteq_ts(name)
+        task.writeq_ts("TWOQ", b"one")
+        task.writeq_ts("TRIQ", b"one")
+        task.deleteq_ts("TWOQ")
+        task.deleteq_ts("MAINQ")
+        task.writeq_ts("TWOQ", b"one")  # fewer are there than were there
+        assert values(task.extract_statistics(tsqueue=True), "created", "queues", "peak_queues") == [5, 2, 3]
 
 
 def test_programs():

@@ -49,6 +49,20 @@ def fill(region: Region) -> None:
     region.writeq_ts("M2", b"one", main=True)
 
 
+def test_a_queue_that_is_shorter_than_at_the_warm_start_before_is_as_short_after_the_next_one(runs):
+    region = runs.begin()
+    fill(region)
+    for left in ([b"short"], [b"short"], []):
+        region.close()
+        region = runs.begin()
+        region.deleteq_ts("AUX1")
+        for data in left:
+            region.writeq_ts("AUX1", data)
+    region.close()
+    with runs.begin() as region:
+        assert items(region, "AUX1") == []
+
+
 @pytest.mark.rule("TS-RESTART-WARM", "TS-RESTART-EMERGENCY", "TS-RESTART-COLD")
 @pytest.mark.parametrize(
     ("clean", "arguments", "left"),
@@ -127,7 +141,8 @@ def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint
     told = []
 
     def writes(task):
-        task.writeq_ts("REC1", b"mine")
+        for queue in ("REC1", "REC2"):
+            task.writeq_ts(queue, b"mine")
         told.append("written")
         task.suspend()
         told.append("goes on")
@@ -136,11 +151,15 @@ def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint
         change(task)
         told.append("changed")
 
+    def changes_the_other(task):
+        task.writeq_ts("REC2", b"other")
+        told.append("the other changed")
+
     with runs.begin() as region:
-        region.start(writes)
-        region.start(changes)
+        for program in (writes, changes, changes_the_other):
+            region.start(program)
         region.run()
-    assert told == ["written", "goes on", "changed"]
+    assert told == ["written", "goes on", "changed", "the other changed"]
 
 
 @pytest.mark.rule("TS-RECOVERABLE-READ")
