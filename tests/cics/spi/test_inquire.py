@@ -65,7 +65,7 @@ def reg(tmp_path):
 
 @pytest.mark.rule(
     "INQ-NULL-VALUES", "INQ-INTRA", "INQ-EXTRA-CLOSED", "INQ-INDIRECT-ALONE", "INQ-REMOTE-ALONE", "INQ-SIGNATURE-ALL",
-    "INQ-INDOUBT-NOWAIT", "INQ-TRIGGERLEVEL-NONE", "INQ-ATIUSERID", "INQ-DSNAME-MEMBER",
+    "INQ-INDOUBT-NOWAIT", "INQ-INDOUBT-ANY-RECOVERY", "INQ-TRIGGERLEVEL-NONE", "INQ-ATIUSERID", "INQ-DSNAME-MEMBER",
 )  # fmt: skip
 @pytest.mark.parametrize("name", GOLDEN)
 def test_every_option_of_every_type(reg, name):
