@@ -184,7 +184,7 @@ def test_rdqm0200_all_of_a_fifo_queue(frozen):
     assert image == expected + b"\xee" * (400 - len(expected))
 
 
-@pytest.mark.rule("DTAQ-RETRIEVE-PADDING", "DTAQ-RETRIEVE-SENDER")
+@pytest.mark.rule("DTAQ-RETRIEVE-PADDING", "DTAQ-RETRIEVE-SENDER", "DTAQ-RETRIEVE-SENDER-LENGTH")
 def test_rdqm_by_key_with_sender_id(frozen):
     frozen.crtdtaq(dtaq="APPLIB/REPLIES", maxlen=8, seq="*KEYED", keylen=3, senderid="*YES")
     frozen.qsnddtaq("REPLIES", "APPLIB", b"one", b"AAA")

@@ -236,7 +236,7 @@ def test_locks_and_operations(officer, other, work, operation, held):
     act(other)
 
 
-@pytest.mark.rule("DTAQ-LOCK-OLD-RULE")
+@pytest.mark.rule("DTAQ-LOCK-OLD-RULE", "DTAQ-LOCK-TIMEOUT")
 def test_waiters_keep_waiting_under_the_old_rule(system, officer, work):
     officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
     officer.alcobj([("APPLIB/WORK", "*EXCL")])
@@ -247,6 +247,9 @@ def test_waiters_keep_waiting_under_the_old_rule(system, officer, work):
     with system.job() as late:
         late.qsnddtaq("WORK", "APPLIB", b"y")  # the new rule: no lock is looked at
     expect_rule("DTAQ-LOCK-OLD-RULE", waiting.result)
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    with system.job(default_wait=30) as late:
+        expect_rule("DTAQ-LOCK-TIMEOUT", late.qsnddtaq, "WORK", "APPLIB", b"z")
 
 
 @pytest.mark.rule("DTAQ-LOCK-DEADLOCK")

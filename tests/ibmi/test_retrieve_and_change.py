@@ -72,7 +72,7 @@ def test_a_longer_template_is_accepted(job, keyed):
 
 @pytest.mark.rule(
     "DTAQ-RETRIEVE-FORMAT", "DTAQ-RETRIEVE-LENGTH", "DTAQ-RETRIEVE-TYPE", "DTAQ-RETRIEVE-ORDER", "DTAQ-RETRIEVE-BYTES",
-    "DTAQ-RETRIEVE-NOT-KEYED", "DTAQ-RETRIEVE-KEY-LENGTH", "DTAQ-RETRIEVE-TEMPLATE",
+    "DTAQ-RETRIEVE-NOT-KEYED", "DTAQ-RETRIEVE-KEY-LENGTH", "DTAQ-RETRIEVE-KEY-RANGE", "DTAQ-RETRIEVE-TEMPLATE",
 )  # fmt: skip
 def test_retrieve_refuses(job, keyed):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
@@ -111,7 +111,7 @@ def test_retrieve_refuses(job, keyed):
     expect_rule("DTAQ-RETRIEVE-TEMPLATE", raw, e("KEQ ") + b4(1) + b4(1) + b4(3) + b"AAA", 18, "RDQS0200")
     for key_length in (0, -1, 257):
         selection = e("KEQ ") + b4(1) + b4(1) + b4(key_length) + b"AAA"
-        expect_rule("DTAQ-RETRIEVE-KEY-LENGTH", raw, selection, 19, "RDQS0200")
+        expect_rule("DTAQ-RETRIEVE-KEY-RANGE", raw, selection, 19, "RDQS0200")
         expect_rule("DTAQ-RETRIEVE-NOT-KEYED", raw, selection, 19, "RDQS0200", "WORK")
     expect_rule("DTAQ-RETRIEVE-ORDER", raw, e("KXX ") + b4(1) + b4(1) + b4(0), 16, "RDQS0200")
     expect_rule("DTAQ-RETRIEVE-FORMAT", raw, bytes(8), 8, "RDQS0300")

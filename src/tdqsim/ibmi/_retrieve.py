@@ -170,7 +170,8 @@ def _check_selection(job: JobCore, queue: DataQueue, selection: RDQS0100 | RDQS0
     _check_retrieve_length(job, text, LIMITS["text_bytes_maximum"])
     _check_retrieve_length(job, wanted, LIMITS["key_bytes_maximum"])
     if len(selection.key) != queue.key_length:
-        job.fail("CPF950F", rule="DTAQ-RETRIEVE-KEY-LENGTH")
+        possible = LIMITS["key_length_minimum"] <= len(selection.key) <= LIMITS["key_bytes_maximum"]
+        job.fail("CPF950F", rule="DTAQ-RETRIEVE-KEY-LENGTH" if possible else "DTAQ-RETRIEVE-KEY-RANGE")
     return Selection("K", text, wanted, selection.key_search_order, bytes(selection.key))
 
 
