@@ -223,6 +223,19 @@ def test_a_look_leaves_multiples_of_a_record_length_out(tmp_path):
     assert not [(one, other) for one in lengths for other in lengths if one < other and other % one == 0]
 
 
+def test_a_copybook_that_is_too_short_is_told_by_its_field_and_length(tmp_path):
+    (tmp_path / "c.cpy").write_text("01 R. 05 ID PIC 9(6). 05 TEXT PIC X(10). 05 AMT PIC 9(6). 05 NAME PIC X(8).")
+    path = tmp_path / "f"
+    lines = (f"{n:06d}ITEM {n * 7919 % 1000:<5}XY{n * 31 % 9999:06d}{'N' * (n % 8):<8}" for n in range(1, 62))
+    path.write_bytes("".join(lines).encode("cp037"))
+    best = inspect_file(str(path), str(tmp_path / "c.cpy"))[0].candidates[0]
+    assert (best.format.name, best.format.confidence) == ("F or FB, 32 bytes a record", "possible")
+    assert best.misfit == (
+        "field AMT at offset 16 is corrupt in 61 of 61 records, such as X'E7E8F0F0F0F0'; the fields before it fit; 61 of "
+        "61 records have another length than the copybook's 30 bytes"
+    )
+
+
 def test_a_look_counts_lines_as_they_are(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"AAAA1\nBBBB2\nCCCC3\n")

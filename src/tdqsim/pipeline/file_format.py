@@ -35,7 +35,7 @@ _SHOWN: Final = 3
 _SOME: Final = 200
 _TRIED: Final = 50
 _MANY_SEGMENTS: Final = 12
-_FITS, _MISFITS = 0.02, 0.5
+_FITS, _MISFITS = 0.02, 0.2
 _ENDS: Final = 4
 """With more records than this, the first and the last record are tested separately as header and trailer."""
 _LINES: Final = 3
@@ -147,7 +147,7 @@ def _inspect(path: str, size: int, copybook: str) -> InspectedFile:
     marked = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     data = np.frombuffer(head[marked:SAMPLE], np.uint8)
     sample = _Sample(data, tail, size - marked, copybook)
-    candidates = sorted(sample.candidates(), key=_rank)
+    candidates = [_contradicted(each) for each in sorted(sample.candidates(), key=_rank)]
     if marked:
         mark = Finding("byte order mark", "X'EFBBBF'", "certain", "of UTF-8; reads of lines leave it out", {})
         candidates = [replace(each, findings=(*each.findings, mark)) for each in candidates]
@@ -164,6 +164,13 @@ def _rank(candidate: Candidate) -> tuple[bool, int, float]:
     sure = ("certain", "likely", "possible").index(candidate.format.confidence)
     corrupt = candidate.corrupt or 0.0
     return corrupt > _FITS, sure, corrupt
+
+
+def _contradicted(candidate: Candidate) -> Candidate:
+    """A candidate whose format is possible only, if the copybook contradicts it."""
+    return (
+        replace(candidate, format=replace(candidate.format, confidence="possible")) if candidate.misfit else candidate
+    )
 
 
 class _Sample:
@@ -213,10 +220,7 @@ class _Sample:
         segments = decoded.segments()
         rows = decoded.rows(_SHOWN)
         findings = (kind, page, *_line_ends(given, frames), *segments, *ends)
-        misfit = decoded.misfit()
-        if misfit and candidate.confidence != "possible":  # what the copybook contradicts is not certain
-            candidate = replace(candidate, confidence="possible")
-        return Candidate(candidate, findings, decoded.corrupt, misfit, rows)
+        return Candidate(candidate, findings, decoded.corrupt, decoded.misfit(), rows)
 
     def _encoding(self, given: Mapping[str, str]) -> Finding:
         """EBCDIC or ASCII; where there is little text, EBCDIC, because files come from a mainframe."""
@@ -387,20 +391,18 @@ class _Decoded:
         return tuple(self.batch.drop_columns(["_corrupt_fields"]).slice(0, most).to_pylist())
 
     def misfit(self) -> str:
-        """The first field that is corrupt in most records, and the length or fields before it."""
+        """The first field that is corrupt in many records, and the length or fields before it."""
         corrupt = {item: self.corrupt_in[".".join(item.path)] for item in self.fields}
         wrong = [item for item, count in corrupt.items() if count > self.count * _MISFITS]
+        many, size = int(self.outside.sum()), self.layout.length
+        other = f"{many} of {self.count} records have another length than the copybook's {size} bytes" if many else ""
         if not wrong:
-            size = self.layout.length
-            many = int(self.outside.sum())
-            return (
-                f"{many} of {self.count} records have another length than the copybook's {size} bytes" if many else ""
-            )
+            return other
         item = min(wrong, key=lambda item: item.offset)
         raw = self.samples[".".join(item.path)].hex().upper()
         return (
             f"field {item.name} at offset {item.offset} is corrupt in {corrupt[item]} of {self.count} records, such as "
-            f"X'{raw}'; the fields before it fit"
+            f"X'{raw}'; the fields before it fit{other and '; '}{other}"
         )
 
     def ends(self, whole: bool) -> Iterator[Finding]:
