@@ -314,7 +314,7 @@ def test_without_a_folder_for_control_addresses_everything_else_is_served(place)
         with Client(ready["url"], ready["token"], timeout=300) as client:
             assert client.region("PAYREGN").inquire_tdqueue("PAYQ").type.name == "INTRA"
     log = (place / "log").read_text()
-    assert log.count("no_control_face") == 1
+    assert log.count("no_control_listener") == 1
     assert "Traceback" not in log
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from tdqsim.definitions import described_schema
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
-from tdqsim.server.servefile import AlertHook, Cmci, Faces, Log, ServedPlace, ServeFile, TlsFiles
+from tdqsim.server.servefile import AlertHook, Cmci, ListenerPorts, Log, ServedPlace, ServeFile, TlsFiles
 
-_MODELS = (AlertHook, Cmci, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
+_MODELS = (AlertHook, Cmci, ListenerPorts, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
 """A boolean; some editors read yes as text."""
 
@@ -19,7 +19,7 @@ def serve_json_schema() -> dict[str, Any]:
     directories = schema["properties"]["directories"]
     directories["items"] = {"anyOf": [{"type": "string", "minLength": 1}, directories["items"]]}
     directories["minItems"] = 1
-    faces = schema["$defs"]["Faces"]["properties"]
+    faces = schema["$defs"]["ListenerPorts"]["properties"]
     schema["properties"]["trace"] = _YES | {"description": schema["properties"]["trace"]["description"]}
     faces["control"] = _YES | {"description": faces["control"]["description"]}
     faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]

@@ -1,4 +1,4 @@
-"""``serve.yaml``: the served directories, the faces and the users.
+"""``serve.yaml``: the served directories, the listeners and the users.
 
 ::
 
@@ -73,8 +73,8 @@ _SERVICE = Literal[
 ]  # fmt: skip
 
 
-class Faces(_Strict):
-    """The faces with their ports; 0 for any free port.
+class ListenerPorts(_Strict):
+    """The listeners with their ports; 0 for any free port.
 
     Attributes:
         http: the JSON API, the console and metrics.
@@ -102,7 +102,7 @@ def _check_plex(value: str) -> str:
 
 
 class Cmci(_Strict):
-    """The management interface (CMCI), on the port of the HTTP face.
+    """The management interface (CMCI), on the HTTP port.
 
     Attributes:
         plex: the name of the CICSplex of all regions that are served.
@@ -179,8 +179,8 @@ class ServeFile(_Strict):
 
     Attributes:
         directories: the directories to serve.
-        address: the address on which the faces listen.
-        faces: the faces with their ports.
+        address: the address that the server listens on.
+        faces: the listeners with their ports.
         tls: ``generated``, or a certificate with its key; default: no TLS.
         users: the users file; default: none.
         cmci: the management interface, or no; default: it is served.
@@ -193,7 +193,7 @@ class ServeFile(_Strict):
 
     directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
     address: Annotated[str, Field(max_length=45), AfterValidator(_check_address)] = "127.0.0.1"
-    faces: Faces = Faces()
+    faces: ListenerPorts = ListenerPorts()
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
     cmci: Annotated[Cmci | None, BeforeValidator(_cmci)] = Cmci()
@@ -230,7 +230,7 @@ def load_serve_file(path: Path) -> ServeFile:
 
 
 def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:
-    """The settings for directories without a file: every face on free ports.
+    """The settings for directories without a file: every listener on a free port.
 
     Raises:
         TdqError: a store is given for several directories.
@@ -238,7 +238,7 @@ def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeF
     if store is not None and len(directories) != 1:
         raise UsageError("a store can be given for one directory only; for several, use serve.yaml")
     places = [ServedPlace(path=str(each), store="" if store is None else str(store)) for each in directories]
-    return ServeFile(directories=tuple(places), faces=Faces(ibmi=True))
+    return ServeFile(directories=tuple(places), faces=ListenerPorts(ibmi=True))
 
 
 def changed(

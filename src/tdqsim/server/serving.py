@@ -1,4 +1,4 @@
-"""The server process: the engine, the faces, a ready file, and an orderly end.
+"""The server process: the engine, the listeners, a ready file, and an orderly end.
 
 SIGTERM and SIGINT end it in order: new requests are refused, open units of work are backed out, tasks end or are
 reported, stores are closed cleanly. Without users it listens on loopback only, with a token that is generated for this
@@ -64,7 +64,7 @@ class Served:
         pid: its process id.
         regions: the APPLIDs that it serves.
         systems: the IBM i systems that it serves.
-        ports: the ports by face; for host servers by system and service, for links by name.
+        ports: the ports by listener; for host servers by system and service, for links by name.
         link: a link by which a browser signs on once; empty if there are users.
         certificate: the certificate that was generated for this run; None for none.
     """
@@ -411,16 +411,16 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
 
 
 def _has_control(config: ServeFile) -> bool:
-    """Whether to serve the control face; without a private folder it is not served, which is logged."""
+    """Whether commands on this machine can find the server: not without a private folder, which is logged."""
     if config.faces.control and Address.folder(make=True) is None:
-        _log.warning("no_control_face", why="there is no private folder; set XDG_RUNTIME_DIR")
+        _log.warning("no_control_listener", why="there is no private folder; set XDG_RUNTIME_DIR")
         return False
     return config.faces.control
 
 
 @contextlib.contextmanager
 def _control(run: _Run) -> Iterator[socket.socket]:
-    """The control face: a socket that only this user can access, and the files by which commands find it."""
+    """The control listener: a socket that only this user can access, and the files by which commands find it."""
     with contextlib.ExitStack() as cleanup:
         url, listener = _own_socket(cleanup) if hasattr(socket, "AF_UNIX") else _loopback(cleanup)
         for each, (kind, name) in zip(run.config.directories, run.host.served, strict=True):
@@ -433,7 +433,7 @@ def _control(run: _Run) -> Iterator[socket.socket]:
 def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
     """A Unix socket in a private folder; a port of loopback if its path would be too long."""
     folder = Address.folder(make=True)
-    assert folder is not None, "the face is not served without a private folder"
+    assert folder is not None, "without a private folder there is no control listener"
     path = folder / f"{os.getpid()}.sock"
     if len(os.fsencode(path)) > _LONGEST_SOCKET:
         return _loopback(cleanup)
