@@ -5,7 +5,7 @@ from functools import wraps
 import pytest
 
 from tdqsim.facts import table
-from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage, Job, System, _cl_processor
+from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage, Job, System, cl_processor
 
 USERS = ("ANNA", "BERT", "BOB", "CARL", "CLARA", "DORA", "EVE")
 
@@ -48,16 +48,16 @@ def commands_and_apis_end_with_messages_of_their_lists(monkeypatch):
         )
 
     monkeypatch.setattr(Job, "call", call)
-    handlers = dict(_cl_processor.HANDLERS)
+    handlers = dict(cl_processor.HANDLERS)
     for name in LISTED:
         if not hasattr(Job, name.lower()):  # a command that has only its text
             handlers[name] = checked(name, handlers[name])
             continue
         method = checked(name, getattr(Job, name.lower()))
         monkeypatch.setattr(Job, name.lower(), method)
-        if hasattr(_cl_processor, name.lower()):  # the function that the command's text calls
-            monkeypatch.setattr(_cl_processor, name.lower(), method)
-    monkeypatch.setattr(_cl_processor, "HANDLERS", handlers)
+        if hasattr(cl_processor, name.lower()):  # the function that the command's text calls
+            monkeypatch.setattr(cl_processor, name.lower(), method)
+    monkeypatch.setattr(cl_processor, "HANDLERS", handlers)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import datetime_to_dts, dts_to_datetime, formats, layout, pack_decimal, unpack_decimal
-from tdqsim.ibmi._dts import ns_to_dts, stamper
+from tdqsim.ibmi.dts import ns_to_dts, stamper
 
 PAGE = codepage(37)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*$#@_ "

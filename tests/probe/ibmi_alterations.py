@@ -13,17 +13,17 @@ import pytest
 
 from tdqsim.core.store import SearchOrder
 from tdqsim.definitions.machine import Machine, MachineAnswer
-from tdqsim.ibmi import EscapeMessage, _byte_call, _cl_authority, _create, _queue, _receive, _retrieve
-from tdqsim.ibmi._lock_manager import LockManager
-from tdqsim.ibmi._machine import RULES_WITH_MESSAGE
-from tdqsim.ibmi._object_table import ObjectTable
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._waits import Waiters
+from tdqsim.ibmi import EscapeMessage, byte_call, cl_authority, create, queue, receive, retrieve
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.journals import JournalWriter
 from tdqsim.ibmi.layouts import pack_decimal
+from tdqsim.ibmi.lock_manager import LockManager
+from tdqsim.ibmi.machine import RULES_WITH_MESSAGE
 from tdqsim.ibmi.messages import message
+from tdqsim.ibmi.object_table import ObjectTable
+from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.records import RDQS0100
+from tdqsim.ibmi.waits import Waiters
 from tdqsim.probe import ibmi_server
 from tdqsim.probe.ibmi_cases import cases
 from tdqsim.server.hostservers import SignOnCode, command, conversation, dataqueue, signon
@@ -40,11 +40,11 @@ DEPENDENT: Mapping[str, tuple[str, ...]] = {
 
 
 def _lowest_key(patch: Patch) -> None:
-    patch.setitem(_receive._ORDERS, "LE", SearchOrder.EQ)
+    patch.setitem(receive._ORDERS, "LE", SearchOrder.EQ)
 
 
 def _cut(patch: Patch) -> None:
-    patch.setattr(_byte_call, "pack_decimal", lambda number, digits: pack_decimal(min(number, 4), digits))
+    patch.setattr(byte_call, "pack_decimal", lambda number, digits: pack_decimal(min(number, 4), digits))
 
 
 def _one_gets_it(patch: Patch) -> None:
@@ -58,33 +58,33 @@ def _one_gets_it(patch: Patch) -> None:
 
 
 def _whole_entries(patch: Patch) -> None:
-    header = _retrieve._header
-    patch.setattr(_retrieve, "_header", lambda *args: header(*args) | {"bytes_available": 1})
+    header = retrieve._header
+    patch.setattr(retrieve, "_header", lambda *args: header(*args) | {"bytes_available": 1})
 
 
 def _keyed_all(patch: Patch) -> None:
-    check = _retrieve._check_selection
+    check = retrieve._check_selection
 
     def refuse(job: Any, queue: Any, selection: Any) -> Any:
         if isinstance(selection, RDQS0100) and queue.keyed:
             job.fail("CPF950E")
         return check(job, queue, selection)
 
-    patch.setattr(_retrieve, "_check_selection", refuse)
+    patch.setattr(retrieve, "_check_selection", refuse)
 
 
 def _sender_last(patch: Patch) -> None:
-    messages = _retrieve._messages
+    messages = retrieve._messages
 
     def turned(job: Any, queue: Any, name: str, selection: Any) -> Any:
         for stamp, enqueued, key, text in messages(job, queue, name, selection):
             yield stamp, enqueued, key, text[36:] + text[:36] if queue.sender_id else text
 
-    patch.setattr(_retrieve, "_messages", turned)
+    patch.setattr(retrieve, "_messages", turned)
 
 
 def _exact_template(patch: Patch) -> None:
-    selection = _byte_call._selection
+    selection = byte_call._selection
 
     def exact(job: Any, arguments: Any, name: str) -> Any:
         found = selection(job, arguments, name)
@@ -92,12 +92,12 @@ def _exact_template(patch: Patch) -> None:
             job.fail("CPF950D")
         return found
 
-    patch.setattr(_byte_call, "_selection", exact)
+    patch.setattr(byte_call, "_selection", exact)
 
 
 def _size_model(patch: Patch) -> None:
-    maximum = _queue.maximum_entries
-    patch.setattr(_queue, "maximum_entries", lambda attributes: maximum(attributes) - 1)
+    maximum = queue.maximum_entries
+    patch.setattr(queue, "maximum_entries", lambda attributes: maximum(attributes) - 1)
 
 
 def _any_proof(patch: Patch) -> None:
@@ -111,12 +111,12 @@ def _any_proof(patch: Patch) -> None:
 
 
 def _still_named(patch: Patch) -> None:
-    secure = _cl_authority._secure
+    secure = cl_authority._secure
 
     def excluded(job: Any, command: str, target: Any, authorities: Any, completion: str, **more: Any) -> None:
         secure(job, command, target, {user: aut or "*EXCLUDE" for user, aut in authorities.items()}, completion, **more)
 
-    patch.setattr(_cl_authority, "_secure", excluded)
+    patch.setattr(cl_authority, "_secure", excluded)
 
 
 def _lock_stays(patch: Patch) -> None:
@@ -134,8 +134,8 @@ def _small_letters(patch: Patch) -> None:
 
 
 def _no_force(patch: Patch) -> None:
-    attributes_of = _create.attributes_of
-    patch.setattr(_create, "attributes_of", lambda definition: attributes_of(definition)._replace(force=False))
+    attributes_of = create.attributes_of
+    patch.setattr(create, "attributes_of", lambda definition: attributes_of(definition)._replace(force=False))
 
 
 def _library_stays(patch: Patch) -> None:

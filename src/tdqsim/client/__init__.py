@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.client._client import Client
-    from tdqsim.client._http import LostConnection, RemoteError
-    from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
-    from tdqsim.client._system import RemoteEntry, RemoteSystem
+    from tdqsim.client.client import Client
+    from tdqsim.client.http import LostConnection, RemoteError
+    from tdqsim.client.region import RemoteRegion, RemoteUnitOfWork
+    from tdqsim.client.system import RemoteEntry, RemoteSystem
 
 
 __all__ = [
@@ -39,9 +39,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "._client": ("Client",),
-        "._http": ("LostConnection", "RemoteError"),
-        "._region": ("RemoteRegion", "RemoteUnitOfWork"),
-        "._system": ("RemoteEntry", "RemoteSystem"),
+        ".client": ("Client",),
+        ".http": ("LostConnection", "RemoteError"),
+        ".region": ("RemoteRegion", "RemoteUnitOfWork"),
+        ".system": ("RemoteEntry", "RemoteSystem"),
     },
 )

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from tdqsim.ibmi._change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
-from tdqsim.ibmi._cl_queue import RTVDTAQXCL
-from tdqsim.ibmi._cl_variables import ClVariable
-from tdqsim.ibmi._declare import DECLARATIONS, Declaration
-from tdqsim.ibmi._dts import datetime_to_dts, dts_to_datetime
-from tdqsim.ibmi._entry_lines import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
-from tdqsim.ibmi._error_code import ErrorCode, ErrorReport
-from tdqsim.ibmi._errors import JobEnded, ParameterError
-from tdqsim.ibmi._lock_manager import LockEntry
-from tdqsim.ibmi._objects import Library
-from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._queue_state import DataQueueState
-from tdqsim.ibmi._recorder import SystemRecorder
-from tdqsim.ibmi._remote_link import RemoteLink
-from tdqsim.ibmi._retrieve import parse_messages
-from tdqsim.ibmi._system_values import SystemValues
+from tdqsim.ibmi.change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
+from tdqsim.ibmi.cl_queue import RTVDTAQXCL
+from tdqsim.ibmi.cl_variables import ClVariable
 from tdqsim.ibmi.ddm import DdmLink, DdmServer
+from tdqsim.ibmi.declare import DECLARATIONS, Declaration
+from tdqsim.ibmi.dts import datetime_to_dts, dts_to_datetime
+from tdqsim.ibmi.entry_lines import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
+from tdqsim.ibmi.error_code import ErrorCode, ErrorReport
+from tdqsim.ibmi.errors import JobEnded, ParameterError
 from tdqsim.ibmi.faults import FaultHook, MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.journals import JOURNAL_TYPES, Journal, JournalEntry, export_journal, sent_key
@@ -37,8 +28,14 @@ from tdqsim.ibmi.layouts import (
     unpack_binary,
     unpack_decimal,
 )
+from tdqsim.ibmi.lock_manager import LockEntry
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.objects import Library
 from tdqsim.ibmi.parms import Parm
+from tdqsim.ibmi.qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
+from tdqsim.ibmi.queue import DataQueue
+from tdqsim.ibmi.queue_state import DataQueueState
+from tdqsim.ibmi.recorder import SystemRecorder
 from tdqsim.ibmi.records import (
     RDQD0100,
     RDQD0200,
@@ -52,11 +49,14 @@ from tdqsim.ibmi.records import (
     SenderId,
     sender_of,
 )
+from tdqsim.ibmi.remote_link import RemoteLink
+from tdqsim.ibmi.retrieve import parse_messages
 from tdqsim.ibmi.serving import check_names, describe_afresh, is_immediate, job_page
 from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
 from tdqsim.ibmi.sql_text import SqlError
 from tdqsim.ibmi.sql_values import SqlColumn, SqlValue, shown
 from tdqsim.ibmi.system import System
+from tdqsim.ibmi.system_values import SystemValues
 from tdqsim.ibmi.systemfile import (
     SETUP_JOB,
     SYSTEM_FILE_NAME,

@@ -19,9 +19,9 @@ from tdqsim.core.store import Entry
 from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
-from tdqsim.ibmi._receive import receive_entry
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
+from tdqsim.ibmi.receive import receive_entry
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher

@@ -15,10 +15,10 @@ from typing import NoReturn, TypeVar
 
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import LinkDown
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._remote_link import RemoteLink
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.queue import DataQueue
+from tdqsim.ibmi.remote_link import RemoteLink
 
 T = TypeVar("T")
 _NS = 1_000_000_000

@@ -12,25 +12,27 @@ from tdqsim.core.callables import refuse_coroutine
 from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
 from tdqsim.ibmi import (
-    _byte_call,
-    _change,
-    _cl_authority,
-    _cl_journal,
-    _cl_library,
-    _cl_object,
-    _cl_processor,
-    _cl_queue,
-    _describe,
-    _joblog,
-    _programs,
-    _receive,
-    _retrieve,
-    _send,
-    _time_api,
+    byte_call,
+    change,
+    cl_authority,
+    cl_journal,
+    cl_library,
+    cl_object,
+    cl_processor,
+    cl_queue,
+    describe,
+    joblog,
+    programs,
+    retrieve,
+    send,
+    time_api,
 )
-from tdqsim.ibmi._commands import job_command
-from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi import (
+    receive as receiving,
+)
+from tdqsim.ibmi.commands import job_command
 from tdqsim.ibmi.job_core import JobBase, JobCore
+from tdqsim.ibmi.qsys2 import Services
 from tdqsim.ibmi.sql import SqlResult, SqlSession
 from tdqsim.ibmi.sql_values import SqlValue
 
@@ -68,47 +70,47 @@ class Job(JobBase):
     system: System
     started: StartedJob | None
 
-    qsnddtaq = _send.qsnddtaq
-    qrcvdtaq = _receive.qrcvdtaq
-    qclrdtaq = _receive.qclrdtaq
-    qmhrdqm = _retrieve.qmhrdqm
-    qmhqrdqd = _describe.qmhqrdqd
-    qmhqcdq = _change.qmhqcdq
-    qwccvtdt = _time_api.qwccvtdt
-    receive = _receive.receive
-    return_entry = _receive.return_entry
+    qsnddtaq = send.qsnddtaq
+    qrcvdtaq = receiving.qrcvdtaq
+    qclrdtaq = receiving.qclrdtaq
+    qmhrdqm = retrieve.qmhrdqm
+    qmhqrdqd = describe.qmhqrdqd
+    qmhqcdq = change.qmhqcdq
+    qwccvtdt = time_api.qwccvtdt
+    receive = receiving.receive
+    return_entry = receiving.return_entry
 
-    call = _byte_call.call
-    call_program = _programs.call_program
-    command = _cl_processor.command
+    call = byte_call.call
+    call_program = programs.call_program
+    command = cl_processor.command
 
-    crtdtaq = _cl_queue.crtdtaq
-    dltdtaq = _cl_queue.dltdtaq
-    rtvdtaqxcl = _cl_queue.rtvdtaqxcl
-    rtvdtaqinf = _cl_queue.rtvdtaqinf
-    alcobj = _cl_object.alcobj
-    dlcobj = _cl_object.dlcobj
-    wrkobjlck = _cl_object.wrkobjlck
-    chkobj = _cl_object.chkobj
-    movobj = _cl_object.movobj
-    rnmobj = _cl_object.rnmobj
-    crtlib = _cl_library.crtlib
-    clrlib = _cl_library.clrlib
-    dltlib = _cl_library.dltlib
-    addlible = _cl_library.addlible
-    rmvlible = _cl_library.rmvlible
-    chglibl = _cl_library.chglibl
-    chgcurlib = _cl_library.chgcurlib
-    grtobjaut = _cl_authority.grtobjaut
-    rvkobjaut = _cl_authority.rvkobjaut
-    crtusrprf = _cl_authority.crtusrprf
-    chgusrprf = _cl_authority.chgusrprf
-    crtjrnrcv = _cl_journal.crtjrnrcv
-    crtjrn = _cl_journal.crtjrn
-    strjrnobj = _cl_journal.strjrnobj
-    endjrnobj = _cl_journal.endjrnobj
-    dspjrn = _cl_journal.dspjrn
-    dspjoblog = _joblog.dspjoblog
+    crtdtaq = cl_queue.crtdtaq
+    dltdtaq = cl_queue.dltdtaq
+    rtvdtaqxcl = cl_queue.rtvdtaqxcl
+    rtvdtaqinf = cl_queue.rtvdtaqinf
+    alcobj = cl_object.alcobj
+    dlcobj = cl_object.dlcobj
+    wrkobjlck = cl_object.wrkobjlck
+    chkobj = cl_object.chkobj
+    movobj = cl_object.movobj
+    rnmobj = cl_object.rnmobj
+    crtlib = cl_library.crtlib
+    clrlib = cl_library.clrlib
+    dltlib = cl_library.dltlib
+    addlible = cl_library.addlible
+    rmvlible = cl_library.rmvlible
+    chglibl = cl_library.chglibl
+    chgcurlib = cl_library.chgcurlib
+    grtobjaut = cl_authority.grtobjaut
+    rvkobjaut = cl_authority.rvkobjaut
+    crtusrprf = cl_authority.crtusrprf
+    chgusrprf = cl_authority.chgusrprf
+    crtjrnrcv = cl_journal.crtjrnrcv
+    crtjrn = cl_journal.crtjrn
+    strjrnobj = cl_journal.strjrnobj
+    endjrnobj = cl_journal.endjrnobj
+    dspjrn = cl_journal.dspjrn
+    dspjoblog = joblog.dspjoblog
 
     log = job_command(JobCore.log)
     fail = job_command(JobCore.fail)

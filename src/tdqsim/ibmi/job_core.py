@@ -18,20 +18,20 @@ from typing import NoReturn
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.stepping import Stepped
-from tdqsim.ibmi._authority import granted_names
-from tdqsim.ibmi._data import JobData, job_page
-from tdqsim.ibmi._errors import JobEnded, ParameterError
-from tdqsim.ibmi._fact_tables import COMMAND_MESSAGES, LIMITS, OPERATIONS, Operation
-from tdqsim.ibmi._lock_manager import Request
-from tdqsim.ibmi._machine import machine_message
-from tdqsim.ibmi._names import is_object_name, object_name, object_values, place, wait_seconds
-from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
-from tdqsim.ibmi._open_list import OpenLists
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._system_core import SystemBase, SystemCore
-from tdqsim.ibmi._waits import Waiter, give_back, leave
+from tdqsim.ibmi.authority import granted_names
+from tdqsim.ibmi.data import JobData, job_page
+from tdqsim.ibmi.errors import JobEnded, ParameterError
+from tdqsim.ibmi.fact_tables import COMMAND_MESSAGES, LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi.layouts import layout
+from tdqsim.ibmi.lock_manager import Request
+from tdqsim.ibmi.machine import machine_message
 from tdqsim.ibmi.messages import DTAQ, EscapeMessage, Message, message
+from tdqsim.ibmi.names import is_object_name, object_name, object_values, place, wait_seconds
+from tdqsim.ibmi.objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
+from tdqsim.ibmi.open_list import OpenLists
+from tdqsim.ibmi.queue import DataQueue
+from tdqsim.ibmi.system_core import SystemBase, SystemCore
+from tdqsim.ibmi.waits import Waiter, give_back, leave
 
 _NS = 1_000_000_000
 

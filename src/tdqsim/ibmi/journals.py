@@ -19,12 +19,12 @@ from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Durable, DurableQueue, Entry, Work
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.facts import table
-from tdqsim.ibmi._data import JobData, SystemData
-from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
-from tdqsim.ibmi._entries import STAMP_BYTES
-from tdqsim.ibmi._objects import SystemObject
-from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.data import JobData, SystemData
+from tdqsim.ibmi.dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi.entries import STAMP_BYTES
 from tdqsim.ibmi.layouts import layout
+from tdqsim.ibmi.objects import SystemObject
+from tdqsim.ibmi.queue import DataQueue
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """The event that each entry type stands for."""

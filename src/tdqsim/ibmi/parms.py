@@ -46,8 +46,8 @@ from typing import Any, Literal
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
-from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._parm_types import LONGEST, Array, Codec, Structure, codec
+from tdqsim.ibmi.errors import ParameterError
+from tdqsim.ibmi.parm_types import LONGEST, Array, Codec, Structure, codec
 
 
 @dataclass(frozen=True, slots=True)

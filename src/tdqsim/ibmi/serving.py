@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdqsim.ibmi._data import job_page as job_page  # noqa: PLC0414  (a public name of this module)
-from tdqsim.ibmi._describe import describe
+from tdqsim.ibmi.data import job_page as job_page  # noqa: PLC0414  (a public name of this module)
+from tdqsim.ibmi.describe import describe
 from tdqsim.ibmi.job import Job
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.records import RDQD0100

@@ -24,13 +24,13 @@ from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 from tdqsim.ibmi import sql_text as tree
-from tdqsim.ibmi._cl_processor import command
-from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi.cl_processor import command
+from tdqsim.ibmi.errors import ParameterError
+from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.qsys2 import Services
 from tdqsim.ibmi.sql_text import SERVED, SqlError, SqlExpression, SqlFunction, SqlLiteral, SqlMarker, SqlName
 from tdqsim.ibmi.sql_values import (
     BINARY,

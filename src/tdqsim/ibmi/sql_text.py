@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 
 from tdqsim.core.capitals import capitals
 from tdqsim.errors import TdqError
-from tdqsim.ibmi._fact_tables import LIMITS
+from tdqsim.ibmi.fact_tables import LIMITS
 
 T = TypeVar("T")
 DIGITS: Final = 31

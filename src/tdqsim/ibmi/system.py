@@ -17,23 +17,23 @@ from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
 from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError
-from tdqsim.ibmi._authority import AuthorizationList, PasswordKeeper, Profile
-from tdqsim.ibmi._commands import system_command
-from tdqsim.ibmi._create import create_queue, obstacle_to
-from tdqsim.ibmi._data import check_system_name, job_page
-from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._machine import machine_messages
-from tdqsim.ibmi._object_table import ObjectTable
-from tdqsim.ibmi._objects import Library, new_name
-from tdqsim.ibmi._profiles import SECURITY_OFFICER, Profiles
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
-from tdqsim.ibmi._remote_link import RemoteLink
-from tdqsim.ibmi._system_core import SystemBase, SystemCore
+from tdqsim.ibmi.authority import AuthorizationList, PasswordKeeper, Profile
+from tdqsim.ibmi.commands import system_command
+from tdqsim.ibmi.create import create_queue, obstacle_to
+from tdqsim.ibmi.data import check_system_name, job_page
 from tdqsim.ibmi.ddm import InProcessLink
+from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.job import Job, StartedJob
+from tdqsim.ibmi.machine import machine_messages
 from tdqsim.ibmi.messages import message
+from tdqsim.ibmi.object_table import ObjectTable
+from tdqsim.ibmi.objects import Library, new_name
+from tdqsim.ibmi.profiles import SECURITY_OFFICER, Profiles
+from tdqsim.ibmi.queue import DataQueue
+from tdqsim.ibmi.recorder import OnFailure, SystemRecorder
+from tdqsim.ibmi.remote_link import RemoteLink
+from tdqsim.ibmi.system_core import SystemBase, SystemCore
 
 if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine

@@ -35,8 +35,8 @@ from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
-from tdqsim.ibmi._authority import PasswordKeeper
-from tdqsim.ibmi._data import SYSTEM_NAME
+from tdqsim.ibmi.authority import PasswordKeeper
+from tdqsim.ibmi.data import SYSTEM_NAME
 from tdqsim.ibmi.messages import message
 
 SYSTEM_FILE_NAME: Final = "system.yaml"

@@ -1,0 +1,151 @@
+"""CL commands for journals: CRTJRNRCV, CRTJRN, STRJRNOBJ, ENDJRNOBJ, DSPJRN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdqsim.ibmi.declare import declare
+from tdqsim.ibmi.errors import ParameterError
+from tdqsim.ibmi.job_core import JobCore
+from tdqsim.ibmi.journals import Journal, JournalEntry
+from tdqsim.ibmi.names import object_values, place
+from tdqsim.ibmi.objects import Library, described, new_name
+from tdqsim.ibmi.queue import DataQueue
+
+
+@declare("CRTJRNRCV")
+def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
+    """Accept a CRTJRNRCV command: the library and the name are checked, but no receiver is made.
+
+    A simulated journal needs no receivers; the command exists so that scripts which create them run unchanged.
+
+    Args:
+        jrnrcv: ``LIB/NAME``, or a name.
+        library: its library; by default the current one.
+
+    Raises:
+        EscapeMessage: CPF9810 no such library.
+        ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a receiver.
+    """
+    job.begin("CRTJRNRCV")
+    _new_in(job, "jrnrcv", jrnrcv, library)
+
+
+@declare("CRTJRN")
+def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] = (), text: str = "") -> None:
+    """Create a journal, which needs no receivers here.
+
+    Args:
+        jrn: ``LIB/NAME``, or a name.
+        library: its library; by default the current one.
+        jrnrcv: one or two receivers, whose libraries and names are checked.
+        text: its description, at most 50 characters; ``*BLANK`` for none.
+
+    Raises:
+        EscapeMessage: CPF7010 it exists, CPF9810 no such library.
+        ParameterError: a name is not valid, or the library is QTEMP, which cannot contain a journal or receiver.
+    """
+    name, library = place(jrn, library, default=job.current())
+    job.begin("CRTJRN", name, library)
+    holder, name = _new_in(job, "jrn", name, library)
+    for receiver in jrnrcv:
+        _new_in(job, "jrnrcv", receiver.removeprefix("*LIBL/"))
+    if ("*JRN", name) in holder.objects:
+        job.fail("CPF7010", *object_values("CPF7010", name, holder.name, "*JRN"))
+    owner = job.current_user
+    job.system.objects.add(
+        holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
+    )
+
+
+def _new_in(job: JobCore, keyword: str, name: str, library: str = "") -> tuple[Library, str]:
+    """The library and the name of a new journal or receiver."""
+    name, library = place(name, library, default=job.current())
+    wanted = job.current() if library == "*CURLIB" else library
+    holder = job.library(wanted)
+    if holder is None:
+        job.fail("CPF9810", wanted)
+    new_name(name, keyword)
+    if not holder.number:
+        raise ParameterError(f"{keyword}: journals and receivers cannot be in QTEMP")
+    return holder, name
+
+
+def _journal(job: JobCore, jrn: str, library: str = "") -> Journal:
+    name, library = place(jrn, library)
+    named = job.current() if library == "*CURLIB" else library
+    for one in job.library_list() if library == "*LIBL" else (named,):
+        holder = job.library(one)
+        if holder is None:
+            job.fail("CPF9810", one)
+        journal = holder.objects.get(("*JRN", name))
+        if isinstance(journal, Journal):
+            return journal
+    return job.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
+
+
+def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
+    name, library = place(dtaq, library)
+    queue = job.open_alone("STRJRNOBJ", name, library)[1]
+    if queue.ddm:
+        job.fail("CPF9511", queue.name)
+    return queue
+
+
+@declare("STRJRNOBJ")
+def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
+    """Start journaling a standard data queue.
+
+    Args:
+        dtaq: ``LIB/NAME``, or a name.
+        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
+        jrn: the journal, ``LIB/NAME``, or a name in the library list.
+
+    Raises:
+        EscapeMessage: CPF7030 it is journaled already, CPF9511 DDM queue, CPF9801 and CPF9810 not found, CPF2114 in
+            use, CPF2189 not authorized.
+    """
+    job.begin("STRJRNOBJ")
+    journal, queue = _journal(job, jrn), _journaled(job, dtaq, library)
+    if queue.journal:
+        job.fail("CPF7030", queue.name, "DTAQ", queue.library)
+    journals = job.system.journals
+    job.system.objects.change(queue, {"journal": journal.number}, lambda after: journals.entry(job, after, "QB"))
+    job.note("STRJRNOBJ", queue, jrn=journal.qualified)
+
+
+@declare("ENDJRNOBJ")
+def endjrnobj(job: JobCore, dtaq: str, library: str = "", *, jrn: str = "*OBJ") -> None:
+    """End journaling a data queue.
+
+    Args:
+        dtaq: ``LIB/NAME``, or a name.
+        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
+        jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
+
+    Raises:
+        EscapeMessage: CPF7031 it is not journaled, or to another journal, and those for finding queue and journal.
+    """
+    job.begin("ENDJRNOBJ")
+    journal = None if jrn == "*OBJ" else _journal(job, jrn)
+    queue = _journaled(job, dtaq, library)
+    if not queue.journal or (journal is not None and journal.number != queue.journal):
+        job.fail("CPF7031", queue.name, "DTAQ", queue.library)
+    works = job.system.journals.entry(job, queue, "QE")
+    job.system.objects.change(queue, {"journal": 0}, lambda _after: works)
+    job.note("ENDJRNOBJ", queue)
+
+
+@declare("DSPJRN")
+def dspjrn(job: JobCore, jrn: str, library: str = "") -> tuple[JournalEntry, ...]:
+    """The entries of a journal, oldest first.
+
+    Args:
+        jrn: ``LIB/NAME``, or a name.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+
+    Raises:
+        EscapeMessage: CPF9801 and CPF9810 not found.
+    """
+    job.begin("DSPJRN")
+    return tuple(_journal(job, jrn, library).read())
