@@ -429,7 +429,7 @@ def test_a_request_goes_through_eight_regions_at_most(tmp_path, regions, ends):
     far.sysplex.close()
 
 
-@pytest.mark.rule("REC-REMOTE-DISABLED")
+@pytest.mark.rule("REC-REMOTE-DISABLED", "REC-REMOTE-REJECTED")
 def test_a_disabled_remote_entry_ships_nothing(two):
     with two["NEAR"].task() as task:
         task.writeq_td("REMQ", b"before")
@@ -437,6 +437,7 @@ def test_a_disabled_remote_entry_ships_nothing(two):
         assert status(two["NEAR"], "REMQ") == "DISABLED"
         assert status(two["FAR"], "FARQ") == "ENABLED"
         expect_rule("REC-REMOTE-DISABLED", task.writeq_td, "REMQ", b"after")
+    expect_rule("REC-REMOTE-REJECTED", two["NEAR"].writeq_td, "REMQ", b"after")
     assert two["FAR"].peek("FARQ") == [b"before"]
     two["NEAR"].set_tdqueue("REMQ", enablestatus="ENABLED")
     assert two["NEAR"].readq_td("REMQ") == b"before"
