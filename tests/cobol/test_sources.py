@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tdqsim import Abend, Region
@@ -454,3 +456,40 @@ def test_compile_takes_the_folders_of_region_yaml_and_refuses_a_misspelt_option(
         f"{source / 'TWO.cbl'}: TWO compiled",
         f"{source / 'WEBS.cbl'}: WEBS compiled",
     ]
+
+
+MEETING = """\
+#!/bin/sh
+# cobc that does not begin with one program before it has been asked for two
+case " $* " in *" -E "*)
+    touch "{place}/asked-$$"
+    for _ in $(seq 1200); do
+        [ "$(ls {place}/asked-* | wc -l)" -ge 2 ] && exec {cobc} "$@"
+        sleep 0.05
+    done
+    echo "no other program was compiled meanwhile" >&2
+    exit 1
+esac
+exec {cobc} "$@"
+"""
+
+
+@pytest.mark.cobc
+def test_the_programs_of_a_regions_transactions_are_compiled_at_the_same_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "cobc").write_text(MEETING.format(place=tmp_path, cobc=shutil.which("cobc")))
+    (tmp_path / "bin" / "cobc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    (tmp_path / "region.yaml").write_text("cobol: {sources: [.], cache: cache}\ndefinitions: [defs.yaml]\n")
+    names = ("ONE", "TWO")
+    (tmp_path / "defs.yaml").write_text(
+        "group: G\ntransaction: [{name: ONE, program: ONE}, {name: TWO, program: TWO}]\n"
+    )
+    for name in names:
+        text = OPTION.replace("           COPY ITEM.\n", "").format("ASKTIME").replace("OPTS", name)
+        (tmp_path / f"{name}.cbl").write_text(text)
+    with Region.from_directory(tmp_path) as region:
+        handles = [region.start(name) for name in names]
+        region.run()
+        assert [handle.result() for handle in handles] == [None, None]

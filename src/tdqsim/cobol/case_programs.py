@@ -7,20 +7,19 @@ its program is compiled when it is first needed. Errors are not told here but by
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from tdqsim.cobol.case_file import Case
-from tdqsim.cobol.compiler import Module, compile_program
+from tdqsim.cobol.compiler import Module, compile_together
 from tdqsim.cobol.file_names import source_of
 from tdqsim.cobol.source_check import options_of, transaction_programs
 from tdqsim.cobol.toolchain import default_cache
+from tdqsim.cobol.translate import CobolError
 from tdqsim.definitions import load_region_file
 from tdqsim.errors import TdqError
 
@@ -41,10 +40,9 @@ def compile_for_cases(cases: Iterable[tuple[str, Case]], *, check_only: bool = F
     named: dict[tuple[str, str], set[_Wanted]] = {}
     for region, case in cases:
         named.setdefault((region, case.given.initial or ""), set()).update(_named_in(case))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers are processes
-        for (region, initial), wanted in named.items():
-            with suppress(TdqError):
-                _compile(pool, region, initial, set() if check_only else wanted, follow=not check_only)
+    for (region, initial), wanted in named.items():
+        with suppress(TdqError):
+            _compile(region, initial, set() if check_only else wanted, follow=not check_only)
 
 
 def _named_in(case: Case) -> Iterator[_Wanted]:
@@ -55,7 +53,7 @@ def _named_in(case: Case) -> Iterator[_Wanted]:
             yield step.program.upper(), True
 
 
-def _compile(pool: ThreadPoolExecutor, region: str, initial: str, named: set[_Wanted], *, follow: bool) -> None:
+def _compile(region: str, initial: str, named: set[_Wanted], *, follow: bool) -> None:
     file = load_region_file(region)
     if file.cobol is None:
         return
@@ -65,27 +63,21 @@ def _compile(pool: ThreadPoolExecutor, region: str, initial: str, named: set[_Wa
     options = options_of(file)
     options = replace(options, initial=initial.lower()) if initial else options
 
-    def compiled(wanted: _Wanted) -> set[str]:
-        """Compile a program; returns what its commands and CALLs name."""
-        name, paragraphs = wanted
-        source = source_of(name, folders) if _NAME.fullmatch(name) else None
-        if source is None:
-            return set()
-        try:
-            module = compile_program(source, replace(options, paragraphs=paragraphs), cache)
-        except TdqError:
-            return set()
-        return {each for program in (module, *module.following) for each in _named_by(program)}
-
     new = named | {(name, False) for name in transaction_programs(file, file.load_definitions())}
     known: set[_Wanted] = set()
     while new:
         known |= new
-        found = {(name, False) for names in pool.map(compiled, new) for name in names}
+        sources = (
+            (source_of(name, folders) if _NAME.fullmatch(name) else None, paragraphs) for name, paragraphs in new
+        )
+        programs = [(source, replace(options, paragraphs=paragraphs)) for source, paragraphs in sources if source]
+        found = {(name, False) for each in compile_together(programs, cache) for name in _named_by(each)}
         new = found - known if follow else set()
 
 
-def _named_by(module: Module) -> Iterator[str]:
-    for command in module.commands:
-        yield from (name.upper() for name in _LITERAL.findall(command.shown))
-    yield from (call.program.upper() for call in module.calls)
+def _named_by(program: Module | CobolError) -> Iterator[str]:
+    """What the commands and CALLs of a file name."""
+    for module in () if isinstance(program, CobolError) else (program, *program.following):
+        for command in module.commands:
+            yield from (name.upper() for name in _LITERAL.findall(command.shown))
+        yield from (call.program.upper() for call in module.calls)

@@ -14,7 +14,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import resources
@@ -174,6 +175,23 @@ def compile_program(source: Path, options: Options, cache: Path) -> Module:
     module = _compiled(source, options, cache)
     _KNOWN[asked] = (_stamps(module, options), module)
     return module
+
+
+def compile_together(programs: Iterable[tuple[Path, Options]], cache: Path) -> Iterator[Module | CobolError]:
+    """Compile programs on all cores; gives for each in order the program, or why it cannot be compiled.
+
+    Raises:
+        CobolMissing: there is no compiler.
+    """
+
+    def compiled(program: tuple[Path, Options]) -> Module | CobolError:
+        try:
+            return compile_program(*program, cache)
+        except CobolError as error:
+            return error
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers are processes
+        yield from pool.map(compiled, programs)
 
 
 _KNOWN: Final[dict[tuple[Path, Options, Path], tuple[tuple[object, ...], Module]]] = {}

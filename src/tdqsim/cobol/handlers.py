@@ -13,7 +13,9 @@ Paths are relative to the directory of region.yaml. Without ``cache``, compiled 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -60,6 +62,12 @@ class CobolResolver:
         programs = self._programs.get(region)
         if programs is None:
             programs = self._programs[region] = _described(region, region.options.settings.get("cobol"))
+            wanted = [each for each in region.resources.transactions.values() if each.handler is None]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers are processes
+                for _ in pool.map(
+                    programs.module, dict.fromkeys(each.program_name for each in wanted if each.program_name)
+                ):
+                    pass
         return programs
 
 

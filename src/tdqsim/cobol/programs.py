@@ -12,13 +12,14 @@ from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
-from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program
+from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program, compile_together
 from tdqsim.cobol.file_names import names_in, source_of
 from tdqsim.cobol.level import Level, coverage_is_on
 from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
 from tdqsim.cobol.post_mortem import note_state
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.stubs import AnyStub
+from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.hosting import codepage
@@ -36,11 +37,12 @@ _COVERED: Final[dict[tuple[tuple[Path, ...], Options, Path], None]] = {}
 
 def covered_programs() -> list[Module]:
     """The programs of all regions made while coverage was on, run or not, except those that cannot be compiled."""
-    found = []
+    found: list[Module] = []
     for folders, options, cache in _COVERED:
-        for source in (source_of(name, folders) for name in names_in(folders)):
-            with suppress(TdqError):
-                found += [] if source is None else [compile_program(source, options, cache)]
+        sources = filter(None, (source_of(name, folders) for name in names_in(folders)))
+        with suppress(CobolMissing):
+            programs = compile_together([(source, options) for source in sources], cache)
+            found += [each for each in programs if not isinstance(each, CobolError)]
     return found
 
 

@@ -63,11 +63,15 @@ def _settings_of(source: Path) -> definitions.RegionFile | None:
     return None
 
 
-def _options(source: Path, copybooks: list[Path] | None) -> cobol.Options:
-    """The options of the compiler for a source: those of its region, with further copybooks."""
-    found = _settings_of(source)
-    options = cobol.Options() if found is None else on_demand.source_check.options_of(found)
-    return replace(options, copybooks=(*(copybooks or ()), *options.copybooks))
+def _programs(sources: list[Path], copybooks: list[Path] | None) -> list[tuple[Path, cobol.Options]]:
+    """The sources, each with the options of the compiler: those of its region, with further copybooks."""
+    files = _files(sources)
+    options: dict[Path, cobol.Options] = {}
+    for folder in {file.parent for file in files}:
+        found = _settings_of(folder)
+        own = cobol.Options() if found is None else on_demand.source_check.options_of(found)
+        options[folder] = replace(own, copybooks=(*(copybooks or ()), *own.copybooks))
+    return [(file, options[file.parent]) for file in files]
 
 
 def _files(sources: list[Path]) -> list[Path]:
@@ -100,16 +104,23 @@ def check(
 ) -> None:
     """Translate programs and list their errors and unsupported commands; nothing is compiled."""
     wrong = 0
-    for source in _files(sources):
-        text = ""
+
+    def translated(program: tuple[Path, cobol.Options]) -> tuple[str, Any]:
+        source, text = program[0], ""
         try:
-            text = on_demand.compiler.expand(source, _options(source, copybooks))
-            translation = on_demand.translate.translate(text, str(source))
+            text = on_demand.compiler.expand(*program)
+            return text, on_demand.translate.translate(text, str(source))
         except cobol.CobolError as error:
-            wrong += 1
-            typer.echo(str(error))
-            _tell_of_margin(source, text)
-        else:
+            return text, error
+
+    programs = _programs(sources, copybooks)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the preprocessors are processes
+        for (source, _options), (text, translation) in zip(programs, pool.map(translated, programs), strict=True):
+            if isinstance(translation, cobol.CobolError):
+                wrong += 1
+                typer.echo(str(translation))
+                _tell_of_margin(source, text)
+                continue
             _tell_of_margin(source, text)
             for each in (translation, *translation.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
@@ -139,23 +150,17 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
     """Compile programs, and keep the modules in the cache for regions that use them."""
     wrong = 0
 
-    def compiled(source: Path) -> tuple[Path, Any]:
-        try:
-            return source, cobol.compile_program(source, _options(source, copybooks), cache)
-        except cobol.CobolError as error:
-            return source, error
-
-    cache = on_demand.toolchain.default_cache()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers are processes
-        for source, program in pool.map(compiled, _files(sources)):
-            if isinstance(program, cobol.CobolError):
-                wrong += 1
-                typer.echo(str(program))
-                continue
-            for each in (program, *program.following):
-                mistakes = [found.text for found in on_demand.source_check.findings(each) if found.wrong]
-                wrong += len(mistakes)
-                typer.echo("\n".join([*mistakes, f"{source}: {each.program} compiled"]))
+    programs = _programs(sources, copybooks)
+    compiled = on_demand.compiler.compile_together(programs, on_demand.toolchain.default_cache())
+    for (source, _options), program in zip(programs, compiled, strict=True):
+        if isinstance(program, cobol.CobolError):
+            wrong += 1
+            typer.echo(str(program))
+            continue
+        for each in (program, *program.following):
+            mistakes = [found.text for found in on_demand.source_check.findings(each) if found.wrong]
+            wrong += len(mistakes)
+            typer.echo("\n".join([*mistakes, f"{source}: {each.program} compiled"]))
     if wrong:
         raise typer.Exit(1)
 
