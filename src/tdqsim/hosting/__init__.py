@@ -1,4 +1,4 @@
-"""Regions and systems in a process of yours: the engine, the clock, stores, transports, code pages, processes.
+"""Regions and systems in a process of yours: the engine, stores, transports, code pages, processes.
 
 A process that hosts regions has one :class:`Engine`: the thread that owns the dispatcher of its regions and systems.
 Other threads give it work by ``submit`` and get a future. Requests to regions of other processes are

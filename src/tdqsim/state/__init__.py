@@ -233,7 +233,7 @@ def space(region: Region) -> tuple[int, int]:
 
 
 def links(region: Region) -> Iterator[LinkState]:
-    """The connections to other regions."""
+    """The connections to other regions: the ``name`` of each, its ``netname``, and whether it is ``acquired``."""
     return _state.link_states(core_of(region))
 
 

@@ -39,37 +39,6 @@ _SCREEN_FLAGS: Final = ("COLOR", "EXTDS", "HILIGHT")
 _NO_TERMINAL: Final = 5
 _NO_ATI: Final = 4
 _FCI: Final = {"none": b"\0", "terminal": b"\1", "interval control": b"\4", "queue": b"\x08"}
-_ASSIGN_RECEIVERS: Final = {
-    "ABCODE": Opt("name", 4),
-    "APPLID": Opt("name", 8),
-    "FACILITY": Opt("name", 4),
-    "FCI": Opt("data", 1),
-    "NETNAME": Opt("name", 8),
-    "PROGRAM": Opt("name", 8),
-    "QNAME": Opt("name", 4),
-    "STARTCODE": Opt("name", 2),
-    "SYSID": Opt("name", 4),
-    "USERID": Opt("name", 8),
-    "ABPROGRAM": Opt("name", 8),
-    "CHANNEL": Opt("name", 16),
-    "INVOKINGPROG": Opt("name", 8),
-    "LINKLEVEL": Opt("halfword", 2),
-    "ORGABCODE": Opt("name", 4),
-    "PRINSYSID": Opt("name", 4),
-    "RESTART": Opt("data", 1),
-    "RETURNPROG": Opt("name", 8),
-    "OPID": Opt("name", 3),
-    "USERNAME": Opt("name", 20),
-    "NEXTTRANSID": Opt("name", 4),
-    "TERMCODE": Opt("data", 2),
-    "CWALENG": Opt("halfword", 2),
-    "TWALENG": Opt("halfword", 2),
-    "TCTUALENG": Opt("halfword", 2),
-    "TASKPRIORITY": Opt("halfword", 2),
-    "TRANPRIORITY": Opt("halfword", 2),
-    **{word: Opt("halfword", 2) for word in _SCREEN_SIZES},
-    **{word: Opt("data", 1) for word in _SCREEN_FLAGS},
-}
 
 
 @command("SYNCPOINT", "INVREQ ROLLEDBACK")
@@ -197,35 +166,6 @@ def asktime_eib(task: TaskBase) -> None:
     task.eib.moment_ns = task._region.clock.time_ns()
 
 
-def _no_values(*options: str) -> object:
-    return "" if len(options) == 1 else ("",) * len(options)
-
-
-@command("ASSIGN", "INVREQ", _ASSIGN_RECEIVERS, otherwise=_no_values)
-def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> Any:
-    """Get values about the task and its region.
-
-    Args:
-        options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID, USERID and the
-            others of :data:`ASSIGN_OPTIONS`.
-        nohandle: raise nothing; the response is in the EIB, and the values are empty.
-
-    Returns:
-        The value; a tuple of values in the order asked for when there are several options. Text is not padded.
-
-    Raises:
-        Condition: INVREQ 4: QNAME of a task that no queue has triggered; INVREQ: FACILITY of a task without one;
-            INVREQ 5: what only a terminal has.
-        UsageError: an option that is not known.
-    """
-    wanted = [option.upper() for option in options]
-    check_options("ASSIGN", wanted, ASSIGN_OPTIONS)
-    if not wanted:
-        raise UsageError("ASSIGN names no option")
-    values = tuple(ASSIGN_OPTIONS[option](task) for option in wanted)
-    return values[0] if len(values) == 1 else values
-
-
 def _qname(task: TaskBase) -> str:
     if task._request is None:
         raise Condition(Resp.INVREQ, _NO_ATI, "the task was not started by a transient data queue")
@@ -288,35 +228,65 @@ def _prinsysid(task: TaskBase) -> str:
     return task._region.sysid
 
 
-ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
-    "ABCODE": lambda task: task.abcode,
-    "APPLID": lambda task: task._region.applid,
-    "FACILITY": _facility,
-    "FCI": _fci,
-    "NETNAME": _netname,
-    "PROGRAM": lambda task: _level(task, "program", task._program),
-    "QNAME": _qname,
-    "STARTCODE": lambda task: task._startcode,
-    "SYSID": lambda task: task._region.sysid,
-    "USERID": lambda task: task.userid,
-    "ABPROGRAM": lambda task: task._abprogram,
-    "CHANNEL": lambda task: _level(task, "channel_name", ""),
-    "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
-    "LINKLEVEL": lambda task: _level(task, "number", 1),
-    "ORGABCODE": lambda task: task.abcode,
-    "PRINSYSID": _terminal(_prinsysid),
-    "RESTART": lambda _task: b"\0",
-    "RETURNPROG": lambda task: _level(task, "return_program", ""),
-    "OPID": _terminal(lambda task: task.userid[:3]),
-    "USERNAME": lambda task: task.userid,
-    "NEXTTRANSID": _terminal(lambda _task: ""),
-    "TERMCODE": _terminal(lambda _task: b"\x91\x02"),
-    "CWALENG": lambda _task: 0,
-    "TWALENG": _twa_length,
-    "TCTUALENG": _terminal(lambda _task: 0),
-    "TASKPRIORITY": task_priority,
-    "TRANPRIORITY": transaction_priority,
-    **{word: _terminal(partial(_given, size)) for word, size in _SCREEN_SIZES.items()},
-    **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},
+_ASSIGN: Final[dict[str, tuple[Opt, Callable[[TaskBase], object]]]] = {
+    "ABCODE": (Opt("name", 4), lambda task: task.abcode),
+    "APPLID": (Opt("name", 8), lambda task: task._region.applid),
+    "FACILITY": (Opt("name", 4), _facility),
+    "FCI": (Opt("data", 1), _fci),
+    "NETNAME": (Opt("name", 8), _netname),
+    "PROGRAM": (Opt("name", 8), lambda task: _level(task, "program", task._program)),
+    "QNAME": (Opt("name", 4), _qname),
+    "STARTCODE": (Opt("name", 2), lambda task: task._startcode),
+    "SYSID": (Opt("name", 4), lambda task: task._region.sysid),
+    "USERID": (Opt("name", 8), lambda task: task.userid),
+    "ABPROGRAM": (Opt("name", 8), lambda task: task._abprogram),
+    "CHANNEL": (Opt("name", 16), lambda task: _level(task, "channel_name", "")),
+    "INVOKINGPROG": (Opt("name", 8), lambda task: _level(task, "invoker", "")),
+    "LINKLEVEL": (Opt("halfword", 2), lambda task: _level(task, "number", 1)),
+    "ORGABCODE": (Opt("name", 4), lambda task: task.abcode),
+    "PRINSYSID": (Opt("name", 4), _terminal(_prinsysid)),
+    "RESTART": (Opt("data", 1), lambda _task: b"\0"),
+    "RETURNPROG": (Opt("name", 8), lambda task: _level(task, "return_program", "")),
+    "OPID": (Opt("name", 3), _terminal(lambda task: task.userid[:3])),
+    "USERNAME": (Opt("name", 20), lambda task: task.userid),
+    "NEXTTRANSID": (Opt("name", 4), _terminal(lambda _task: "")),
+    "TERMCODE": (Opt("data", 2), _terminal(lambda _task: b"\x91\x02")),
+    "CWALENG": (Opt("halfword", 2), lambda _task: 0),
+    "TWALENG": (Opt("halfword", 2), _twa_length),
+    "TCTUALENG": (Opt("halfword", 2), _terminal(lambda _task: 0)),
+    "TASKPRIORITY": (Opt("halfword", 2), task_priority),
+    "TRANPRIORITY": (Opt("halfword", 2), transaction_priority),
+    **{word: (Opt("halfword", 2), _terminal(partial(_given, size))) for word, size in _SCREEN_SIZES.items()},
+    **{word: (Opt("data", 1), _terminal(lambda _task: b"\xff")) for word in _SCREEN_FLAGS},
 }
+ASSIGN_OPTIONS: Final = {word: read for word, (_receiver, read) in _ASSIGN.items()}
 """The options of ASSIGN and where each value comes from."""
+
+
+def _no_values(*options: str) -> object:
+    return "" if len(options) == 1 else ("",) * len(options)
+
+
+@command("ASSIGN", "INVREQ", {word: receiver for word, (receiver, _read) in _ASSIGN.items()}, otherwise=_no_values)
+def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> Any:
+    """Get values about the task and its region.
+
+    Args:
+        options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID, USERID and the
+            others of :data:`ASSIGN_OPTIONS`.
+        nohandle: raise nothing; the response is in the EIB, and the values are empty.
+
+    Returns:
+        The value; a tuple of values in the order asked for when there are several options. Text is not padded.
+
+    Raises:
+        Condition: INVREQ 4: QNAME of a task that no queue has triggered; INVREQ: FACILITY of a task without one;
+            INVREQ 5: what only a terminal has.
+        UsageError: an option that is not known.
+    """
+    wanted = [option.upper() for option in options]
+    check_options("ASSIGN", wanted, ASSIGN_OPTIONS)
+    if not wanted:
+        raise UsageError("ASSIGN names no option")
+    values = tuple(ASSIGN_OPTIONS[option](task) for option in wanted)
+    return values[0] if len(values) == 1 else values
