@@ -22,8 +22,8 @@ from tdqsim.server.answers.ibmi import (
 )
 from tdqsim.server.answers.tables import DataQueueDescription, DdmDataQueueDescription
 from tdqsim.server.bounds import BOUNDS
-from tdqsim.server.http.common import PathSystem, Routes, Served, attended
-from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job
+from tdqsim.server.http.common import Routes, attended
+from tdqsim.server.http.in_jobs import Jobs, ObjectName
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, plain, shown_bytes
 
 routes = Routes()
@@ -71,11 +71,9 @@ class DataQueueAttributes(RequestBody):
 
 @routes.operation("describeDataQueue")
 async def describe(
-    host: Served,
-    system: PathSystem,
+    jobs: Jobs,
     library: ObjectName,
     queue: ObjectName,
-    user: JobUser,
     format: Annotated[
         Literal["RDQD0100", "RDQD0200"], Query(description="RDQD0200: attributes that only a DDM queue has")
     ] = "RDQD0100",
@@ -84,49 +82,45 @@ async def describe(
 
     def act(job: Job) -> RDQD0100 | RDQD0200:
         if format == "RDQD0200":
-            return job.qmhqrdqd(queue.upper(), library.upper(), "RDQD0200")
-        return job.qmhqrdqd(queue.upper(), library.upper())
+            return job.qmhqrdqd(queue, library, "RDQD0200")
+        return job.qmhqrdqd(queue, library)
 
-    row = await host.ask(lambda: in_a_job(system, user, act))
+    row = await jobs.run(act)
     answer: DataQueueDescription | DdmDataQueueDescription = plain(row)
     return answer
 
 
 @routes.operation("changeDataQueue")
 async def change(
-    host: Served, system: PathSystem, library: ObjectName, queue: ObjectName, given: DataQueueAttributes, user: JobUser
+    jobs: Jobs, library: ObjectName, queue: ObjectName, given: DataQueueAttributes
 ) -> DataQueueDescription:
     """QMHQCDQ: change attributes of a data queue."""
 
     def act(job: Job) -> RDQD0100:
-        job.qmhqcdq(queue.upper(), library.upper(), **given.model_dump())
-        return job.qmhqrdqd(queue.upper(), library.upper())
+        job.qmhqcdq(queue, library, **given.model_dump())
+        return job.qmhqrdqd(queue, library)
 
-    row = await host.ask(lambda: in_a_job(system, user, act))
+    row = await jobs.run(act)
     answer: DataQueueDescription = plain(row)
     return answer
 
 
 @routes.operation("deleteDataQueue")
-async def delete(
-    host: Served, system: PathSystem, library: ObjectName, queue: ObjectName, user: JobUser
-) -> CommandMessages:
+async def delete(jobs: Jobs, library: ObjectName, queue: ObjectName) -> CommandMessages:
     """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; return its messages."""
 
     def act(job: Job) -> list[str]:
-        job.dltdtaq(queue.upper(), library.upper())
+        job.dltdtaq(queue, library)
         return [str(message) for message in list(job.joblog)[-100:]]
 
-    return {"messages": await host.ask(lambda: in_a_job(system, user, act))}
+    return {"messages": await jobs.run(act)}
 
 
 @routes.operation("browseEntries")
 async def look(
-    host: Served,
-    system: PathSystem,
+    jobs: Jobs,
     library: ObjectName,
     queue: ObjectName,
-    user: JobUser,
     position: Position = 0,
     limit: Annotated[int, Query(ge=1, le=BOUNDS["page_records"])] = 100,
     encoding: Encoding = "text",
@@ -138,72 +132,60 @@ async def look(
     selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order)
 
     def rows(job: Job) -> list[BrowsedEntry]:
-        browsed = job.qsys2.data_queue_entries(queue.upper(), library.upper(), *selection, skip=position, limit=limit)
+        browsed = job.qsys2.data_queue_entries(queue, library, *selection, skip=position, limit=limit)
         return [_browsed(job, row, encoding) for row in browsed]
 
-    entries = await host.ask(lambda: in_a_job(system, user, rows))
+    entries = await jobs.run(rows)
     return {"position": position, "entries": entries}
 
 
 @routes.operation("clearDataQueue")
 async def clear(
-    host: Served,
-    system: PathSystem,
-    library: ObjectName,
-    queue: ObjectName,
-    user: JobUser,
-    key: _HexKey = None,
-    order: _Ordered = "EQ",
+    jobs: Jobs, library: ObjectName, queue: ObjectName, key: _HexKey = None, order: _Ordered = "EQ"
 ) -> ClearResult:
     """QCLRDTAQ: clear a data queue, or the entries of a keyed queue whose keys match."""
     wanted = _key_of(key)
-    cleared = await host.ask(
-        lambda: in_a_job(system, user, lambda job: job.qclrdtaq(queue.upper(), library.upper(), order, wanted))
-    )
+    cleared = await jobs.run(lambda job: job.qclrdtaq(queue, library, order, wanted))
     return {"cleared": cleared}
 
 
 @routes.operation("sendEntries", status_code=201)
 async def send(
-    host: Served,
-    system: PathSystem,
+    jobs: Jobs,
     library: ObjectName,
     queue: ObjectName,
     entry: Annotated[EntryToSend | EntriesToSend, Body(title="OneOrMoreEntries")],
-    user: JobUser,
 ) -> SendResult:
     """QSNDDTAQ; if the queue would refuse one of several entries, none is sent."""
 
     def act(job: Job) -> SendResult:
         several = entry.root if isinstance(entry, EntriesToSend) else [entry]
         made = [SeedEntry(bytes_of(each.data, job.page), _key(each.key, job)) for each in several]
-        seed_entries(job, queue.upper(), library.upper(), made)
+        seed_entries(job, queue, library, made)
         sent = sum(len(each.data) for each in made)
         return {"sent": sent, "entries": len(made)} if isinstance(entry, EntriesToSend) else {"sent": sent}
 
-    return await host.ask(lambda: in_a_job(system, user, act))
+    return await jobs.run(act)
 
 
 @routes.operation("receiveEntry")
 async def receive(
-    host: Served,
     request: Request,
-    system: PathSystem,
+    jobs: Jobs,
     library: ObjectName,
     queue: ObjectName,
     given: ReceiveRequest,
-    user: JobUser,
     encoding: Encoding = "text",
 ) -> ReceiveResult:
     """QRCVDTAQ; `entry` is null if none arrived within the time limit."""
 
     def act(job: Job) -> ReceivedEntry | None:
         key = _key(given.key, job)
-        row = job.qrcvdtaq(queue.upper(), library.upper(), given.wait, given.order, key, remove=given.remove)
+        row = job.qrcvdtaq(queue, library, given.wait, given.order, key, remove=given.remove)
         sender = None if row is None or row.sender is None else str(row.sender)
         return None if row is None else _entry(job, row.data, row.key, sender, encoding)
 
-    waiting = host.submit(lambda: in_a_job(system, user, act), name="a receive")
+    waiting = jobs.submit(act, name="a receive")
     return {"entry": await attended(request, waiting, BOUNDS["wait_seconds"] + 5)}
 
 

@@ -25,7 +25,7 @@ from tdqsim.server.answers.ibmi import (
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathSystem, Routes, Served
-from tdqsim.server.http.in_jobs import JobUser, in_a_job
+from tdqsim.server.http.in_jobs import Jobs
 from tdqsim.server.http.values import Line, RequestBody, plain
 from tdqsim.server.notices import why_ended
 
@@ -58,9 +58,7 @@ async def system(host: Served, system: PathSystem, _user: Caller) -> IbmiSystemS
 
 @routes.operation("listDataQueues")
 async def queues(
-    host: Served,
-    system: PathSystem,
-    user: JobUser,
+    jobs: Jobs,
     library: Annotated[
         str,
         Query(
@@ -79,7 +77,7 @@ async def queues(
         place = behind, behind_name
         return job.qsys2.data_queue_info(data_queue_library=library.upper(), after=place, limit=limit + 1)
 
-    rows = await host.ask(lambda: in_a_job(system, user, act))
+    rows = await jobs.run(act)
     last = rows[limit - 1] if len(rows) > limit else None
     more = None if last is None else f"{last.data_queue_library}/{last.data_queue_name}"
     return {"queues": [plain(row) for row in rows[:limit]], "next": more}
@@ -96,18 +94,18 @@ def _about(system: System) -> SystemSummary:
 
 
 @routes.operation("executeClCommand")
-async def command(host: Served, system: PathSystem, line: Line, user: JobUser) -> CommandMessages:
+async def command(jobs: Jobs, line: Line) -> CommandMessages:
     """Run a CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); return its messages."""
 
     def act(job: Job) -> list[str]:
         job.command(line.text)
         return [str(message) for message in list(job.joblog)[-100:]]
 
-    return {"messages": await host.ask(lambda: in_a_job(system, user, act))}
+    return {"messages": await jobs.run(act)}
 
 
 @routes.operation("installDataQueues", status_code=201)
-async def install(host: Served, system: PathSystem, given: DataQueueDefinitions, user: JobUser) -> CreatedDataQueues:
+async def install(jobs: Jobs, given: DataQueueDefinitions) -> CreatedDataQueues:
     """Create the data queues of definitions, all or none."""
     definitions = await to_thread(parse_definitions, given.text, file="text")
 
@@ -115,4 +113,4 @@ async def install(host: Served, system: PathSystem, given: DataQueueDefinitions,
         made = job.system.install(definitions, create_libraries=given.create_libraries)
         return [queue.qualified for queue in made]
 
-    return {"names": await host.ask(lambda: in_a_job(system, user, act))}
+    return {"names": await jobs.run(act)}

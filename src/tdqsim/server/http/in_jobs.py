@@ -1,18 +1,21 @@
-"""Shared by all routes of IBM i systems: a request as a separate job, and its result as JSON."""
+"""Shared by all routes of IBM i systems: a request as a separate job."""
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
+from pydantic import AfterValidator
 
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller
-from tdqsim.server.users import User
+from tdqsim.server.http.common import PathSystem, Served
 
 T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
@@ -30,29 +33,49 @@ ObjectName = Annotated[
         max_length=10,
         description="a name, *LIBL and the like, or a generic name",
     ),
+    AfterValidator(str.upper),
 ]
 
 
-async def _with_profile(user: Caller, profile: _Profile = "") -> User:
-    """The user of the request, with the profile of its job."""
+class RequestJobs:
+    """Runs actions in separate jobs of a system, with a profile.
+
+    Args:
+        host: the host of the application.
+        system: the system.
+        profile: the profile of the jobs.
+    """
+
+    def __init__(self, host: Host, system: System, profile: str) -> None:
+        self._host, self._system, self._profile = host, system, profile
+
+    async def run(self, action: Callable[[Job], T]) -> T:
+        """Run an action that does not wait.
+
+        Raises:
+            EscapeMessage: the escape message of the API or command. TdqError: the profile does not exist.
+        """
+        return await self._host.ask(partial(self._act, action))
+
+    def submit(self, action: Callable[[Job], T], *, name: str) -> Future[T]:
+        """Run an action that may wait, until the future is cancelled."""
+        return self._host.submit(partial(self._act, action), name=name)
+
+    def _act(self, action: Callable[[Job], T]) -> T:
+        try:
+            with self._system.job("TDQHTTP", user=self._profile) as job:
+                return action(job)
+        except ParameterError as error:
+            raise UsageError(str(error)) from error
+
+
+async def _jobs_of_path(host: Served, system: PathSystem, user: Caller, profile: _Profile = "") -> RequestJobs:
     if user.id and profile.upper() not in ("", user.id):
         raise HTTPException(
             HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner may choose another"
         )
-    return user if user.id else replace(user, id=profile.upper() or _OWNER)
+    return RequestJobs(host, system, user.id or profile.upper() or _OWNER)
 
 
-JobUser = Annotated[User, Depends(_with_profile)]
-
-
-def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
-    """Run an action in a separate job; call in the engine's thread.
-
-    Raises:
-        EscapeMessage: the escape message of the API or command. TdqError: the profile does not exist.
-    """
-    try:
-        with system.job("TDQHTTP", user=user.id) as job:
-            return action(job)
-    except ParameterError as error:
-        raise UsageError(str(error)) from error
+Jobs = Annotated[RequestJobs, Depends(_jobs_of_path)]
+"""The jobs of the system that the path names, with the profile of the user."""
