@@ -17,10 +17,9 @@ from typing import Any, Final
 from tdqsim.cics import Abend, Region, Task
 from tdqsim.errors import TdqError
 from tdqsim.hosting import WAIT, Engine, WaitQueue
+from tdqsim.server.acting import API_TRANSID
 from tdqsim.server.bounds import BOUNDS
 
-API_TRANSID: Final = "TAPI"
-"""The transaction id of tasks that execute requests of the API."""
 _NS: Final = 10**9
 
 

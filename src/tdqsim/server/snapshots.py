@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.server.bounds import BOUNDS
-from tdqsim.server.open_units import API_TRANSID
 from tdqsim.state import QueueState
 
 EnableStatus = Literal["ENABLED", "DISABLED"]
@@ -100,8 +100,7 @@ def _enablestatus(queue: QueueState) -> EnableStatus:
 
 def _give(region: Region, name: str, queue: KeptQueue, userid: str) -> None:
     _enable(region, name, "ENABLED", userid)
-    with region.task(transid=API_TRANSID, userid=userid) as task:
-        task.deleteq_td(name)
+    in_a_task(region, userid, lambda task: task.deleteq_td(name))
     region.seed(name, queue.records)
     _enable(region, name, queue.enablestatus, userid)
 
@@ -109,5 +108,4 @@ def _give(region: Region, name: str, queue: KeptQueue, userid: str) -> None:
 def _enable(region: Region, name: str, status: EnableStatus, userid: str) -> None:
     now = state.queue(region, name)
     if now is not None and now.enablestatus != status:
-        with region.task(transid=API_TRANSID, userid=userid) as task:
-            task.set_tdqueue(name, enablestatus=status)
+        in_a_task(region, userid, lambda task: task.set_tdqueue(name, enablestatus=status))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
@@ -15,26 +15,34 @@ _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
 _YELLOW: Final = "#e0b000"
 _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
+_AXIS: Final = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
+
+
+def _chart(words: str, options: dict[str, Any], on_click: Callable[..., object] | None = None) -> ui.echart:
+    """A chart with a description for screen readers."""
+    chart = ui.echart(options, on_click, renderer="svg").classes("tdq-chart")
+    chart.props.update({"role": "img", "aria-label": words})
+    return chart
 
 
 class DepthChart:
-    """A line of depths, with steps; each point is (milliseconds, depth)."""
+    """The depth of a queue over time as a line with steps; each point is (milliseconds, depth)."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, queue: str) -> None:
         self._shown: list[list[int]] = []
-        axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
-        self._chart = ui.echart(
+        self._chart = _chart(
+            f"Depth of {queue} over time, as a line",
             {
                 "animation": False,
                 "grid": {"left": 50, "right": 20, "top": 15, "bottom": 30},
                 "tooltip": {"trigger": "axis", "renderMode": "richText"},
-                "xAxis": {"type": "time", **axis, "axisLabel": {"color": _GREY, "hideOverlap": True}},
+                "xAxis": {"type": "time", **_AXIS, "axisLabel": {"color": _GREY, "hideOverlap": True}},
                 "yAxis": {
                     "type": "value",
                     "min": 0,
                     "minInterval": 1,
                     "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
-                    **axis,
+                    **_AXIS,
                 },
                 "series": [
                     {
@@ -49,10 +57,7 @@ class DepthChart:
                     }
                 ],
             },
-            renderer="svg",
-        ).classes("tdq-chart")
-        self._chart.props["role"] = "img"
-        self._chart.props["aria-label"] = words
+        )
 
     def show(self, points: list[list[int]]) -> None:
         """Show these points; nothing is sent when they are the same as before."""
@@ -60,11 +65,6 @@ class DepthChart:
             return
         self._shown = points
         self._chart.options["series"][0]["data"] = points
-
-
-def depth_chart(queue: str) -> DepthChart:
-    """The depth of a queue over time."""
-    return DepthChart(f"Depth of {queue} over time, as a line")
 
 
 class Bars:
@@ -79,8 +79,8 @@ class Bars:
         self._shown: tuple[object, ...] | None = None
         bar = {"type": "bar", "stack": "time", "barWidth": "60%"}
         line = {"type": "lines", "coordinateSystem": "cartesian2d", "clip": True}
-        axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
-        self._chart = ui.echart(
+        self._chart = _chart(
+            words,
             {
                 "animation": False,
                 "grid": {"left": 150, "right": 30, "top": 10, "bottom": 90},
@@ -96,10 +96,10 @@ class Bars:
                     "nameGap": 25,
                     "nameTextStyle": _TEXT,
                     "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
-                    **axis,
+                    **_AXIS,
                     "axisLabel": {"color": _GREY, "formatter": "{value} s"},
                 },
-                "yAxis": {"type": "category", "inverse": True, "data": [], **axis},
+                "yAxis": {"type": "category", "inverse": True, "data": [], **_AXIS},
                 "series": [
                     {**bar, "name": "before", "itemStyle": {"color": "transparent"}, "silent": True, "data": []},
                     {**bar, "name": "seconds", "barMinHeight": 4, "data": []},
@@ -115,10 +115,7 @@ class Bars:
                 ],
             },
             on_click,
-            renderer="svg",
-        ).classes("tdq-chart tall")
-        self._chart.props["role"] = "img"
-        self._chart.props["aria-label"] = words
+        ).classes("tall")
 
     def show(
         self,

@@ -23,6 +23,7 @@ from nicegui.client import Client
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage
+from tdqsim.server.acting import CONSOLE_TRANSID, in_a_task
 from tdqsim.server.audit import audit
 from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
@@ -36,8 +37,6 @@ from tdqsim.server.users import Role
 
 T = TypeVar("T")
 
-CONSOLE_TRANSID: Final = "TCON"
-"""The transaction id of tasks that execute actions of the console."""
 _SAID_WAITING: Final = 0.7
 """Seconds after which the status line shows that an action waits."""
 _LONGEST_WAIT: Final = 300.0
@@ -189,7 +188,9 @@ class Visit:
         self, operation: ServerOperation, region: Region, action: Callable[[Task], T], **parts: object
     ) -> T | ActionRefused:
         """Execute an action as a separate task with the authority of the user."""
-        return await self.do(operation, partial(_as_a_task, region, self.caller.userid, action), **parts)
+        return await self.do(
+            operation, partial(in_a_task, region, self.caller.userid, action, CONSOLE_TRANSID), **parts
+        )
 
     async def ask(self, call: Callable[[], T]) -> T:
         """Run a call that reads state in the engine's thread; it must not wait.
@@ -237,12 +238,6 @@ class Visit:
                     await refresh()
             except TdqError as error:
                 self.say(_error_text(error), "bad")
-
-
-def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
-    with region.task(transid=CONSOLE_TRANSID, userid=userid or region.options.default_user) as task:
-        return action(task)
-    raise AssertionError("a task without an abend exit passes exceptions on")
 
 
 def _error_text(error: BaseException) -> str:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
 
-from tdqsim.errors import UsageError
-from tdqsim.ibmi import DataQueueState, Job, Journal, JournalEntry, ParameterError, System
+from tdqsim.ibmi import DataQueueState, Job, Journal, JournalEntry, System
+from tdqsim.server.acting import in_a_job
 
 T = TypeVar("T")
-_OWNER: Final = "QSECOFR"
 _MOST_JOBS: Final = 200
 
 
@@ -56,16 +55,8 @@ def _job(job: Job) -> tuple[str, str, str]:
 
 
 def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
-    """Run an action in a separate job with the profile of a user; that of the owner is QSECOFR.
-
-    Raises:
-        EscapeMessage: the message of an API. TdqError: the user has no profile.
-    """
-    try:
-        with system.job("TDQCONSOLE", user=userid or _OWNER) as job:
-            return action(job)
-    except ParameterError as error:
-        raise UsageError(str(error)) from error
+    """See :func:`~tdqsim.server.acting.in_a_job`."""
+    return in_a_job(system, userid, action, "TDQCONSOLE")
 
 
 def read_attributes(system: System, userid: str, library: str, queue: str) -> tuple[tuple[str, str], ...]:

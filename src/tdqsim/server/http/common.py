@@ -14,6 +14,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.errors import RegionClosed, SystemClosed, UsageError
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskReturn
+from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.work import CommandResult
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
@@ -22,7 +23,6 @@ from tdqsim.server.http.problems import DOCUMENTED
 from tdqsim.server.http.route import OperationRoute
 from tdqsim.server.http.values import Statement, values_in, values_out
 from tdqsim.server.notices import why_ended
-from tdqsim.server.open_units import API_TRANSID
 from tdqsim.server.operations import route_of
 from tdqsim.server.users import User
 
@@ -88,15 +88,9 @@ class Routes(APIRouter):
         return self.api_route(path, methods=[method], operation_id=operation_id, tags=[tag], **options)
 
 
-def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
-    """Run a command as a separate task, with the authority of the user; call in the engine's thread."""
-    with region.task(transid=API_TRANSID, userid=user.id or region.options.default_user) as task:
-        return action(task)
-
-
 async def as_task(host: Host, region: Region, user: User, action: Callable[[Task], Any]) -> Any:
     """Run a command that does not wait as a separate task."""
-    return await host.ask(partial(in_a_task, region, user, action))
+    return await host.ask(partial(in_a_task, region, user.id, action))
 
 
 async def attended(

@@ -6,19 +6,18 @@ from asyncio import Future
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
 from pydantic import AfterValidator
 
-from tdqsim.errors import UsageError
-from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.ibmi import Job, System
+from tdqsim.server.acting import in_a_job
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathSystem, Served
 
 T = TypeVar("T")
-_OWNER: Final = "QSECOFR"
 _Profile = Annotated[
     str,
     Query(
@@ -55,18 +54,11 @@ class RequestJobs:
         Raises:
             EscapeMessage: the escape message of the API or command. TdqError: the profile does not exist.
         """
-        return await self._host.ask(partial(self._act, action))
+        return await self._host.ask(partial(in_a_job, self._system, self._profile, action, "TDQHTTP"))
 
     def submit(self, action: Callable[[Job], T], *, name: str) -> Future[T]:
         """Run an action that may wait, until the future is cancelled."""
-        return self._host.submit(partial(self._act, action), name=name)
-
-    def _act(self, action: Callable[[Job], T]) -> T:
-        try:
-            with self._system.job("TDQHTTP", user=self._profile) as job:
-                return action(job)
-        except ParameterError as error:
-            raise UsageError(str(error)) from error
+        return self._host.submit(partial(in_a_job, self._system, self._profile, action, "TDQHTTP"), name=name)
 
 
 async def _jobs_of_path(host: Served, system: PathSystem, user: Caller, profile: _Profile = "") -> RequestJobs:
@@ -74,7 +66,7 @@ async def _jobs_of_path(host: Served, system: PathSystem, user: Caller, profile:
         raise HTTPException(
             HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner may choose another"
         )
-    return RequestJobs(host, system, user.id or profile.upper() or _OWNER)
+    return RequestJobs(host, system, user.id or profile.upper())
 
 
 Jobs = Annotated[RequestJobs, Depends(_jobs_of_path)]

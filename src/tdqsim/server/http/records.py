@@ -12,10 +12,11 @@ from fastapi import Body, HTTPException, Query, Request
 from tdqsim import state
 from tdqsim.cics import Condition, Task
 from tdqsim.facts import Resp
+from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import PathRegion, Routes, Served, as_task, attended, in_a_task
+from tdqsim.server.http.common import PathRegion, Routes, Served, as_task, attended
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
 
 routes = Routes()
@@ -91,10 +92,10 @@ async def read(
 ) -> ReadRecord | ReadRecords:
     """READQ TD, as a separate task; the record is removed from the queue."""
     if count is not None:
-        take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
+        take = partial(in_a_task, region, user.id, lambda task: _several(task, queue, count, nosuspend=nosuspend))
         records: list[bytes] = await attended(request, host.submit(take))
         return {"records": [shown(each, region, encoding) for each in records]}
-    call = partial(in_a_task, region, user, lambda task: task.readq_td(queue, nosuspend=nosuspend))
+    call = partial(in_a_task, region, user.id, lambda task: task.readq_td(queue, nosuspend=nosuspend))
     record: bytes = await attended(request, host.submit(call))
     return {"record": shown(record, region, encoding), "length": len(record)}
 

@@ -13,6 +13,7 @@ from tdqsim.cics import Region, Task, cemt
 from tdqsim.cics import ceci as execute_ceci
 from tdqsim.errors import UsageError
 from tdqsim.languages import Resolved, resolve
+from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.tables import DumpState, IncidentState, TaskEntry, UnitOfWorkState
 from tdqsim.server.answers.work import (
     CeciAnswer,
@@ -34,7 +35,6 @@ from tdqsim.server.http.common import (
     as_task,
     attended,
     executed,
-    in_a_task,
 )
 from tdqsim.server.http.values import AwaitedState, Line, Statement, plain
 from tdqsim.server.incidents import incidents_of
@@ -61,7 +61,7 @@ async def execute(
 ) -> CommandResult:
     """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
     _check_command(request, user, resolve(statement.text))
-    call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
+    call = partial(in_a_task, region, user.id, lambda task: executed(task, region, statement))
     answer: CommandResult = await attended(request, host.submit(call))
     note_for_audit(request, resp=answer["condition"])
     return answer

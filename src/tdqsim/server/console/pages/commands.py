@@ -16,9 +16,10 @@ from nicegui import ui
 from tdqsim.cics import CemtError, Region, Task, ceci, cemt
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.languages import Resolved, resolve
+from tdqsim.server.acting import CONSOLE_TRANSID
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control, card
-from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame
+from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.page import region_name
 from tdqsim.server.operations import operation, operation_of_command, operation_of_request
 

@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.server.console.charts import depth_chart
+from tdqsim.server.console.charts import DepthChart
 from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
@@ -58,7 +58,7 @@ class _Queue(RegionPage):
             with Block("div"):
                 with card("Depth", "Depth over time"):
                     self.figures = Block("p", "tdq-dim")
-                    self.chart = depth_chart(self.name)
+                    self.chart = DepthChart(self.name)
                 layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
                 self.records = RecordsSection(self.visit, self.region, self.name, layout)
                 self.records.build()
