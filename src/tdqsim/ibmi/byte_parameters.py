@@ -26,7 +26,8 @@ def not_addressable(
     job: JobCore, api: Declaration | None, *, rule: str = "", hint: str = "", diagnostics: tuple[Message, ...] = ()
 ) -> NoReturn:
     """End a call whose storage cannot be used: CPF24B4, or CPF9509 where the API's list does not have that one."""
-    if api is None or any(use.message_id == "CPF24B4" for use in api.messages):
+    listed = {use.message_id for use in api.messages} if api else set()
+    if not listed or "CPF24B4" in listed:
         job.fail("CPF24B4", rule=rule, hint=hint, diagnostics=diagnostics)
     job.fail("CPF9509", rule=rule or "DTAQ-RETRIEVE-ADDRESSING", hint=hint, diagnostics=diagnostics)
 
