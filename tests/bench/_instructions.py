@@ -171,7 +171,29 @@ def of_definitions(place: Path) -> dict[str, float]:
     return {name: (many - few) / (_MANY - _FEW) for name, (_, few, many) in found.items()}
 
 
+def of_data_queues(place: Path) -> dict[str, float]:
+    """CRTDTAQ, and the next start of the system, for a further data queue."""
+    found: dict[str, list[float]] = {"CRTDTAQ": [], "restart of a data queue": []}
+    for some in (_FEW // 8, _FEW // 8, _FEW // 4):  # the first round only warms up
+        store = place / f"S{len(found['CRTDTAQ'])}"
+        with System("S1", store) as system, system.job() as job, Counting() as counting:
+            for number in range(some):
+                job.crtdtaq(f"QGPL/Q{number}", maxlen=100)
+        found["CRTDTAQ"].append(counting.of_one(1))
+        counting.show("CRTDTAQ", some)
+        with Counting() as counting:
+            system = System("S1", store)
+        system.close()
+        found["restart of a data queue"].append(counting.of_one(1))
+        counting.show("restart of a data queue", some)
+    return {name: (many - few) / (_FEW // 8) for name, (_, few, many) in found.items()}
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        print(json.dumps({**of_cics(place / "paths"), **of_ibmi(), **of_definitions(place)}, indent=1))
+        print(
+            json.dumps(
+                {**of_cics(place / "paths"), **of_ibmi(), **of_definitions(place), **of_data_queues(place)}, indent=1
+            )
+        )

@@ -15,7 +15,6 @@ that fails before it has changed the store leaves the store as it was.
 
 from __future__ import annotations
 
-import gc
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -59,6 +58,7 @@ from tdqsim.cics.uow import indoubt, restart
 from tdqsim.cics.uow.committer import Committer
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
+from tdqsim.core.collection import nothing_collected
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
@@ -262,20 +262,8 @@ def begin(
     supplied: bool,
 ) -> None:
     """Start a region: read its store only, start with nothing, or continue where the last run ended."""
-    with _nothing_collected():
+    with nothing_collected():
         _begin(region, definitions, start, supplied=supplied)
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Disable garbage collection: a start creates no garbage, and each pass would scan up to 100,000 definitions."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _begin(
@@ -416,7 +404,8 @@ def end(region: RegionCore, *, clean: bool) -> tuple[Strand, ...]:
         return ()
     try:
         # A region that is closed already had its end interrupted: finish it, without writing anything more.
-        _end(region, clean=clean and not region.closed)
+        with nothing_collected():
+            _end(region, clean=clean and not region.closed)
     except BaseException:  # close the store nevertheless; the next start backs out what is left
         region.failed = True
         let_go(region, clean=False)

@@ -55,7 +55,7 @@ class Catalogue:
     def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         prefix = f"{kind}/".encode()
         for key, value in list(self._durable.metas(prefix)):
-            yield key[len(prefix) :].decode(), json.loads(value)
+            yield key[len(prefix) :].decode(), json.loads(str(value, "utf-8"))
 
     def check_ours(self) -> None:
         """Refuse a store that another program uses.
@@ -63,13 +63,14 @@ class Catalogue:
         Raises:
             StoreError: the store belongs to a region or another program.
         """
-        for key, _ in self._durable.metas():
-            if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
-                raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
-        for environment in (self._durable, self._store.volatile):
-            for stored in environment.queues():
-                if not _QUEUE_NAME.fullmatch(stored.name):
+        if self._durable.get_meta(KEPT_BY) is None:
+            for key, _ in self._durable.metas():
+                if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
                     raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
+            for environment in (self._durable, self._store.volatile):
+                for stored in environment.queues():
+                    if not _QUEUE_NAME.fullmatch(stored.name):
+                        raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
         claim(self._store, "an IBM i system", readonly=self._readonly)
 
     def counters(self) -> dict[str, int]:
@@ -107,11 +108,13 @@ class Catalogue:
             number, _, user = name.partition("/")
             private.setdefault(number, {})[user] = record["authority"]
         moved: dict[bytes, bytes | None] = {}
+        allocations = dict(self._durable.metas(b"allocation/"))
         for number, record in self._records("object"):
             inside = record.pop("private", {})
             if inside and not self._readonly:
                 moved |= self.record("object", number, record) | self.private(int(number), inside)
-            yield self._object(int(number), record, inside | private.get(number, {}))
+            allocation = allocations.get(b"allocation/" + number.encode())
+            yield self._object(int(number), record, inside | private.get(number, {}), allocation)
         if moved:
             self._durable.commit(meta=moved)
 
@@ -123,7 +126,9 @@ class Catalogue:
             records |= record if words else dict.fromkeys(record)
         return records
 
-    def _object(self, number: int, record: dict[str, Any], private: dict[str, str]) -> SystemObject:
+    def _object(
+        self, number: int, record: dict[str, Any], private: dict[str, str], allocation: bytes | None
+    ) -> SystemObject:
         kind = record.pop("type")
         if kind == "*LIB":
             return Library(number, **record, private=private)
@@ -133,10 +138,10 @@ class Catalogue:
             return journal
         attributes = Attributes(**record.pop("attributes"))
         queue = DataQueue(number, **record, private=private, attributes=attributes)
-        if queue.ddm:
-            queue.bind()
-        else:
+        if not queue.ddm:
             self.attach(queue)
+            if allocation is not None:
+                queue._restore(allocation)
         return queue
 
     def attach(self, queue: DataQueue) -> None:

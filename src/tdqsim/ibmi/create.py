@@ -57,6 +57,6 @@ def create_queue(
             attributes=attributes_of(definition), autorcl=definition.autorcl == "*YES",
         ),
     )  # fmt: skip
-    created.bind()
-    system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
+    if system.recorder is not None:  # the state takes longer than the note
+        system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
     return created

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
+from tdqsim.core.collection import nothing_collected
 from tdqsim.core.store import Work
 from tdqsim.ibmi.authority import granted_names
 from tdqsim.ibmi.catalogue import Catalogue
@@ -51,7 +52,8 @@ class ObjectTable:
     def __init__(self, system: SystemData, catalogue: Catalogue, locks: LockManager) -> None:
         self._system, self._catalogue, self._locks = system, catalogue, locks
         self._counters = catalogue.counters()
-        self._objects = {one.number: one for one in catalogue.objects()}
+        with nothing_collected():
+            self._objects = {one.number: one for one in catalogue.objects()}
         self.libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
         self.temporary: dict[str, Library] = {}
         self.programs: dict[tuple[str, str], Program] = {}

@@ -186,12 +186,17 @@ class DataQueue(SystemObject):
         )
         self._in_memory = self.held.in_memory()
         self.maximum = maximum_entries(attributes)
-        kept = store.durable.get_meta(self.allocation_key)
-        self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
+        self.allocated = attributes.initial
         killed = aside is None and not store.closed_clean
-        self.stamp = self.kept_stamp = max(self.held.latest(every=killed and self.keyed), *stamps, 0)
-        self._hold_all()  # an allocation that was not saved before the process ended may be too small
+        self.stamp = self.kept_stamp = self.held.latest(every=killed and self.keyed)
+        self._hold_all()
         self.bind()
+
+    def _restore(self, kept: bytes) -> None:
+        """Take over the allocation and the moment of the last entry that were saved; an attached queue."""
+        self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept)
+        self.stamp = self.kept_stamp = max(self.stamp, *stamps, 0)
+        self._hold_all()  # an allocation that was not saved before the process ended may be too small
 
     def bind(self) -> None:
         """Bind the functions for sends and receives, by the table of this module."""

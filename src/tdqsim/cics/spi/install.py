@@ -27,6 +27,7 @@ from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Meta
 from tdqsim.cics.queues.creation import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.core.changes import KeptChange, carry_out
+from tdqsim.core.collection import nothing_collected
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def install(
         by = by._replace(now=by.start)  # all of a group list has the time of the cold start
     resources = definitions.resources
     plan = InstallPlan(region, way, by)
-    plan.commit(resources, refused)
+    with nothing_collected():
+        plan.commit(resources, refused)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
     if plan.facilities:
