@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.datasets import damaged_blocks, detect
+from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, detect
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.file_format import inspect_file
 from tdqsim.pipeline.options import read_options
@@ -136,7 +136,7 @@ def test_a_missing_segment_of_vbs_is_located_and_no_other_format_is_proposed(tmp
     assert str(refused.value).endswith(words)
     assert str(refused.value).count("VBS, block 62") == 1
     assert "set record_format" not in str(refused.value)
-    assert (detect(path).dcb.text, detect(path).certain) == ("RECFM=VBS", False)
+    assert (detect(path).dcb.text, detect(path).certain) == ("RECFM=VBS,LRECL=X", False)
     (file,) = inspect_file(str(path))
     assert [(each.format.name, each.format.confidence) for each in file.candidates] == [("VBS", "likely")]
     path.write_bytes(spanned(without=0))
@@ -221,6 +221,21 @@ def test_a_look_leaves_multiples_of_a_record_length_out(tmp_path):
     lengths = [int(each.format.qsam["record_length"]) for each in file.candidates]
     assert lengths[0] == 14
     assert not [(one, other) for one in lengths for other in lengths if one < other and other % one == 0]
+
+
+@pytest.mark.parametrize("left", [1, 4, 5, 20, 43])
+def test_blocks_that_were_cut_off_are_known_as_blocks(tmp_path, left):
+    path = tmp_path / "vb"
+    whole = b"".join(b"\x00\x0c\x00\x00" + f"{n:06d}AB".encode("cp037") for n in range(4))
+    path.write_bytes((b"\x00\x34\x00\x00" + whole) * 3 + (b"\x00\x34\x00\x00" + whole)[:left])
+    best = inspect_file(str(path))[0].candidates[0]
+    assert (best.format.name, best.format.confidence) == ("VB", "likely")
+    assert best.format.reason == (
+        "descriptor words lead through 12 records to offset 156, where the file is cut off: "
+        f"{left} bytes are left of the last block"
+    )
+    found = detect(path)
+    assert (found.dcb, found.certain) == (Dcb(RecordFormat.VB), False)
 
 
 def test_a_copybook_that_is_too_short_is_told_by_its_field_and_length(tmp_path):

@@ -125,7 +125,7 @@ class FoundFormat:
         if self.header or self.trailer:
             return None
         if self.words is not None:
-            return self.words.dcb if not self.damaged_at else Dcb(self.recfm)
+            return self.words.dcb
         return Dcb(self.recfm, lrecl=self.length)
 
 
@@ -396,7 +396,7 @@ def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
         yield FoundFormat(damage.recfm, "likely", damage.text(), words, damaged_at=max(damage.offset, 1))
         return
     for forms in (_BLOCKED, _HEADED):
-        fitting = list[FoundFormat]()
+        fitting, broken_off = list[FoundFormat](), list[FoundFormat]()
         for words in forms:
             walked = FollowedWords(words)
             if forms is _BLOCKED:
@@ -404,14 +404,22 @@ def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
             else:
                 walked.used, _ = walked.records(data, 0, len(data))
                 walked.left = len(data) - walked.used
+            form = replace(words, recfm=walked.recfm)
+            same = walked.longest if walked.shortest == walked.longest else 0
+            found = FoundFormat(form.recfm, _sure(walked.count), "", form, same, count=walked.count)
             if walked.longest and walked.fits(whole=whole):
-                form = replace(words, recfm=walked.recfm)
                 part = "the file" if whole else f"the first {walked.used} bytes"
                 reason = f"descriptor words lead through {part} without a gap: {walked.count} records"
-                same = walked.longest if walked.shortest == walked.longest else 0
-                found = FoundFormat(form.recfm, _sure(walked.count), reason, form, same, count=walked.count)
-                fitting.append(found)
-        yield from sorted(fitting, key=lambda found: -found.count)
+                fitting.append(replace(found, reason=reason))
+            elif walked.longest and found.confidence == "certain" and walked.fits(whole=False):
+                reason = (
+                    f"descriptor words lead through {walked.count} records to offset {walked.used}, where the file is "
+                    f"cut off: {walked.left} bytes are left of the last {'block' if forms is _BLOCKED else 'record'}"
+                )
+                broken_off.append(replace(found, confidence="likely", reason=reason, damaged_at=walked.used))
+        yield from sorted(fitting or broken_off, key=lambda found: -found.count)
+        if broken_off and not fitting:
+            return
 
 
 def _sure(count: int) -> Confidence:

@@ -56,9 +56,6 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
         return
     _refuse_lines(data, offset, options)
     shown = format_by_words(data, whole=whole, lrecl=options.length)
-    if shown is None and whole:  # words that lead to a block or record that is cut short
-        cut = format_by_words(data, whole=False, lrecl=options.length)
-        shown = cut if cut is not None and cut.confidence == "certain" else None
     if shown is None or not shown.recfm.variable:
         _refuse_fixed_blocks(data, offset, options, whole=whole)
     if shown is not None and _reads_as_well(data, shown, options):
