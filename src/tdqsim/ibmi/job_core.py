@@ -208,7 +208,7 @@ class JobCore(JobData):
         if recorder is not None:
             recorder.trace(event)
         if on_failure is not None:
-            on_failure(event)
+            on_failure((*event, self.current_user))
 
     # -- every command ------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 OnFailure: TypeAlias = Callable[[tuple[Any, ...]], object]
-"""Called with the tuple of each operation that ends with an escape message, for ``system.on_failure``."""
+"""Called with the tuple of each operation that ends with an escape message, and the current user of its job."""
 
 
 class SystemRecorder(Protocol):

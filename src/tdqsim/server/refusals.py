@@ -68,14 +68,14 @@ class Refusals:
         """An operation of a job of an IBM i system has ended with an escape message.
 
         Args:
-            event: as the recorder of a system gets it.
+            event: as the recorder of a system gets it, and the current user of the job: that of a server job is QUSER.
         """
-        operation, job, queue, _data, time_ns, _key, message = event[:7]
-        number, user, name = str(job).split("/")
+        operation, job, queue, _data, time_ns, _key, message, user = event
+        number, _, name = str(job).split("/")
         if name in _OPERATORS or not isinstance(time_ns, int):
             return
         api, resource, condition = map(str, (operation, queue, message))
-        self._note(self._commands.add(name, api, resource, condition, time_ns, task=number, userid=user), None)
+        self._note(self._commands.add(name, api, resource, condition, time_ns, task=number, userid=str(user)), None)
 
     def abended(self, task: Task) -> None:
         """A task has abended; a refusal that has ended it does not count, because the dump shows it."""

@@ -263,6 +263,7 @@ def test_refused_service_is_an_incident_and_part_of_the_history_like_the_api(cli
     put(one, "x")
     incidents = door.do(lambda: of_jobs(door.system, refusals))
     assert [incident.kind for incident in incidents] == ["Refused"]
+    assert [group.userid for group in refusals] == ["ANNA"]  # and not QUSER, whose jobs those of all clients are
     assert "QSNDDTAQ" in incidents[0].what
     assert "NONE" in incidents[0].what
     assert "secret" not in incidents[0].what

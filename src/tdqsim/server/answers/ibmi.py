@@ -24,7 +24,7 @@ class ActiveJob(TypedDict):
     """An active job."""
 
     job: Annotated[str, Field(description="the qualified name: number/user/name")]
-    user: str
+    user: Annotated[str, Field(description="its current user: for a server job, the user of the client")]
 
 
 class IbmiSystemState(SystemSummary):

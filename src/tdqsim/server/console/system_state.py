@@ -51,7 +51,7 @@ def read_system(system: System) -> SystemSnapshot:
 
 def _job(job: Job) -> tuple[str, str, str]:
     waits = job.started.strand.waiting_for if job.started is not None else None
-    return job.qualified_name, job.user, "" if waits is None else str(waits.name)
+    return job.qualified_name, job.current_user, "" if waits is None else str(waits.name)
 
 
 def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:

@@ -50,7 +50,7 @@ async def system(host: Served, system: PathSystem, _user: Caller) -> IbmiSystemS
     """One system, with its libraries and its active jobs."""
 
     def look() -> IbmiSystemState:
-        jobs: list[ActiveJob] = [{"job": job.qualified_name, "user": job.user} for job in system.jobs.values()]
+        jobs: list[ActiveJob] = [{"job": job.qualified_name, "user": job.current_user} for job in system.jobs.values()]
         return {**_about(system), "library_names": sorted(system.libraries), "active_jobs": jobs[:1000]}
 
     return await host.ask(look)
