@@ -149,9 +149,9 @@ def test_any_bytes(data):
 def test_for_an_hour():
     """The inputs are other ones each time; one that fails is shown."""
     picked = random.Random()
-    end = time.monotonic() + 3600
+    end = time.process_time() + 3600
     count = 0
-    while time.monotonic() < end:
+    while time.process_time() < end:
         data = inputs(picked)
         try:
             check(data)
