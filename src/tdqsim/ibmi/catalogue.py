@@ -27,6 +27,7 @@ _KINDS = frozenset(
 )  # fmt: skip
 _ASIDE = frozenset({"system", "profile"})
 """Kinds of records that a system open for reading only may change in memory; the change is not stored."""
+_KEEPER = "an IBM i system"
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
@@ -63,7 +64,7 @@ class Catalogue:
         Raises:
             StoreError: the store belongs to a region or another program.
         """
-        if self._durable.get_meta(KEPT_BY) is None:
+        if self._durable.get_meta(KEPT_BY) != _KEEPER.encode():
             for key, _ in self._durable.metas():
                 if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
                     raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
@@ -71,7 +72,7 @@ class Catalogue:
                 for stored in environment.queues():
                     if not _QUEUE_NAME.fullmatch(stored.name):
                         raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
-        claim(self._store, "an IBM i system", readonly=self._readonly)
+        claim(self._store, _KEEPER, readonly=self._readonly)
 
     def counters(self) -> dict[str, int]:
         """The next numbers of objects and jobs."""
