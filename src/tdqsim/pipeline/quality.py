@@ -1,8 +1,9 @@
 """The quality of the data of a read: how many values of each column are corrupt or null, and the first corrupt one.
 
-A corrupt value is null in permissive mode, so nothing in the rows tells it from a value that is not there. The decoder
-knows it: the counts cost nothing where no value is corrupt. Tasks count for themselves, and the counts are added in the
-order of the parts, so that the first corrupt value is the first in the data.
+A corrupt value is null in permissive mode (a number of occurrences out of range stays), so nothing in the rows tells it
+from a value that is not there. The decoder knows it: the counts cost nothing where no value is corrupt. Tasks count for
+themselves, and the counts are added in the order of the parts, so that the first corrupt value is the first in the
+data.
 
 A frame that is read in Spark has no place for them. Its tasks tell the driver by an accumulator what they found, and
 the driver warns once for each read, with the counts of the first task that found a corrupt value. Where there is no
@@ -34,7 +35,7 @@ _COLUMNS_SHOWN = 5
 
 
 class DataQualityWarning(UserWarning):
-    """Values of a data set that was read are corrupt, and therefore null."""
+    """Values of a data set that was read are corrupt: they are null, or a number of occurrences out of range."""
 
 
 @dataclass(frozen=True, slots=True)

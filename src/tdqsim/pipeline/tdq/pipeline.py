@@ -270,7 +270,8 @@ def decode(
         rows = ((name, each.corrupt, each.nulls, each.first or "") for name, each in quality.columns.items())
         emit_table(("column", "corrupt", "null", "first corrupt value"), rows)
     if not counts["ok"]:
-        warn(f"{quality.corrupt:,} values are corrupt, and null in the output; --allow-corrupt N accepts up to N")
+        what = "null in the output, or a number of occurrences out of range"
+        warn(f"{quality.corrupt:,} values are corrupt: {what}; --allow-corrupt N accepts up to N")
         raise typer.Exit(Exit.CONDITION)
 
 
