@@ -15,6 +15,7 @@ import io
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -199,13 +200,10 @@ def options_of_sources() -> set[str]:
 
 def pytest_names() -> set[str]:
     """Fixtures, markers and options that the plugins bring to everybody's pytest."""
-    from importlib.metadata import entry_points
-
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
     lines = set()
-    for entry in entry_points(group="pytest11"):
-        if not entry.value.startswith("tdqsim."):
-            continue
-        text = Path(inspect.getfile(importlib.import_module(entry.value))).read_text("utf-8")
+    for plugin in project["entry-points"]["pytest11"].values():
+        text = Path(inspect.getfile(importlib.import_module(plugin))).read_text("utf-8")
         lines |= {f"fixture {name}" for name in re.findall(r"@pytest\.fixture(?:\([^)]*\))?\ndef (tdq_\w+)", text)}
         lines |= {f"option {name}" for name in re.findall(r'"(--tdq-[a-z-]+)"', text)}
         lines |= {f"marker {name}" for name in re.findall(r'"(tdq_\w+)(?:\([^"]*\))?: ', text)}

@@ -92,7 +92,7 @@ def test_a_wrong_command_line_is_exit_code_2(tdq: Tdq, arguments: list[str], tex
 
 
 def test_help_and_version_are_for_the_asking(tdq: Tdq) -> None:
-    assert tdq("--version").out.startswith("tdqsim 0.")
+    assert tdq("--version").out.startswith("tdqsim 1.")
     listed = tdq("--help")
     assert listed.code == 0
     for command in ("run", "inquire", "write", "check", "import", "guide", "store"):
