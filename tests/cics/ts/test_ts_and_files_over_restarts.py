@@ -140,9 +140,17 @@ def test_what_was_not_committed_is_gone_after_a_failure_and_what_was_is_there(ru
 def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint(runs, change):
     told = []
 
+    def holds(task):
+        task.writeq_ts("REC2", b"held")
+        for _ in range(9):
+            task.suspend()
+        told.append("held to the end")
+
+    def waits_for_what_is_held(task):
+        task.writeq_ts("REC2", b"other")
+
     def writes(task):
-        for queue in ("REC1", "REC2"):
-            task.writeq_ts(queue, b"mine")
+        task.writeq_ts("REC1", b"mine")
         told.append("written")
         task.suspend()
         told.append("goes on")
@@ -151,15 +159,12 @@ def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint
         change(task)
         told.append("changed")
 
-    def changes_the_other(task):
-        task.writeq_ts("REC2", b"other")
-        told.append("the other changed")
-
     with runs.begin() as region:
-        for program in (writes, changes, changes_the_other):
+        for program in (holds, waits_for_what_is_held, writes, changes):
             region.start(program)
         region.run()
-    assert told == ["written", "goes on", "changed", "the other changed"]
+        assert items(region, "REC2") == [b"held", b"other"]
+    assert told == ["written", "goes on", "changed", "held to the end"]
 
 
 @pytest.mark.rule("TS-RECOVERABLE-READ")
