@@ -154,6 +154,7 @@ def run(arguments: list[str], there: Path, seconds: float, **variables: str) -> 
 def run_python(arguments: list[str], there: Path, seconds: float, **variables: str) -> int | None:
     command = [str(there / ".venv" / "bin" / "python"), *arguments]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | variables
+    environment.pop("PYTHONPATH", None)  # it would come before the copy's own sources
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=there, env=environment, start_new_session=True, **quiet) as process:
         try:
@@ -184,6 +185,8 @@ class Witnesses:
         self.come: dict[int, set[str]] = defaultdict(set)
         for place, test in pairs(come):
             self.come[int(place)].add(test)
+        if mutants and self.whole and not self.come:
+            raise SystemExit(f"no test came to any of {len(mutants)} places: the tests did not run, or not in the copy")
 
     def of(self, place: int) -> list[str]:
         """The tests to run, quick ones first and the modules in turn; then others of the same modules.
