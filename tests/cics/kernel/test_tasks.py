@@ -609,6 +609,7 @@ def test_enq_serialises(region: Region) -> None:
             order.append(f"{name} in")
             task.delay(seconds=1)
             task.deq("NOQ")
+            task.delay(seconds=1)
             order.append(f"{name} out")
             task.deq("NOQ")
 

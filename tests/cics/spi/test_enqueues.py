@@ -98,6 +98,17 @@ def test_the_two_lifetimes_of_a_name_count_apart(reg):
     assert reg._core.enqueues == {}
 
 
+def test_a_name_that_is_given_up_takes_no_other_of_its_owner_along(reg):
+    with reg.task() as task, reg.task() as other:
+        for name in ("ONE", "TWO", "THREE"):
+            task.enq(name)
+        task.deq("TWO")
+        assert [busy(other, name) for name in ("ONE", "TWO", "THREE")] == [True, False, True]
+        other.syncpoint()
+        task.syncpoint()
+        assert [busy(other, name) for name in ("ONE", "TWO", "THREE")] == [False, False, False]
+
+
 def test_a_name_that_was_about_to_be_given_to_a_purged_task_is_free(reg):
     with reg.task() as task:
         task.enq("NAME")
