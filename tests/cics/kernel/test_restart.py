@@ -340,6 +340,22 @@ def test_backed_out_writes_give_their_room_back_after_nospace(make_region: Make)
         task.writeq_td("LOG2", b"x")
 
 
+@pytest.mark.parametrize("deletes", [False, True])
+def test_backed_out_writes_give_the_rest_of_the_last_control_interval_back(make_region: Make, deletes: bool) -> None:
+    region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
+    region.writeq_td("LOGQ", b"a" * 100)  # leaves 380 bytes of its control interval
+    for _ in range(2):
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"b" * 150)
+            task.writeq_td("LOGQ", b"c" * 150)
+            if deletes:
+                task.deleteq_td("LOGQ")
+            task.syncpoint_rollback()
+    region.writeq_td("LOGQ", b"d" * 380)
+    assert region._core.intra.count() == 1
+    assert region.peek("LOGQ") == [b"a" * 100, b"d" * 380]
+
+
 @pytest.mark.parametrize("queue", QUEUES)
 def test_a_full_disk_is_nospace_and_loses_nothing(make_region: Make, queue: str) -> None:
     region = make_region(limit_bytes=8 * 1024 * 1024)

@@ -633,6 +633,30 @@ def test_enq_serialises(region: Region) -> None:
     assert rule("ENQ-WAITS").command == "ENQ"
 
 
+@pytest.mark.rule("ENQ-WAITS")
+def test_a_name_of_enq_goes_to_the_task_that_waits_and_not_to_one_that_comes_between(region: Region) -> None:
+    order: list[str] = []
+
+    def holder(task: Task) -> None:
+        task.enq("NAME")
+        task.suspend()
+        task.deq("NAME")
+
+    def waiter(task: Task) -> None:
+        task.enq("NAME")
+        order.append("has waited")
+
+    def between(task: Task) -> None:
+        task.suspend()
+        task.enq("NAME")
+        order.append("came between")
+
+    for program in (holder, waiter, between):
+        region.start(program)
+    region.run()
+    assert order == ["has waited", "came between"]
+
+
 @pytest.mark.rule("TASK-AKCS")
 def test_dtimout_ends_a_wait(region: Region) -> None:
     region.register("WAIT", lambda task: task.readq_td("LOGQ"))
