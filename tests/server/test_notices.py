@@ -5,7 +5,7 @@ from __future__ import annotations
 from structlog.testing import capture_logs
 
 from tdqsim import Region, System, Task, define_tdqueue, define_terminal, define_transaction
-from tdqsim.server.incidents import incidents_of, of_jobs
+from tdqsim.server.incidents import incidents_of, incidents_of_system
 from tdqsim.server.notices import log_notices
 from tdqsim.server.refusals import Refusals
 
@@ -92,9 +92,9 @@ def test_what_a_system_has_said_is_an_incident_of_it() -> None:
         system.notices.silence()
         system.notices.add("CPF9999", "DTAQ(LIB/Q)", "It fails.", "Mend it.")
         system.notices.add("CPF9998", "DTAQ(LIB/Q)", "It may surprise.", severity="warning")
-        found = of_jobs(system, Refusals("SYS1"))
+        found = incidents_of_system(system, Refusals("SYS1"))
         assert [(each.kind, each.what, each.todo, each.page) for each in found] == [
             ("Not done", "CPF9999 DTAQ(LIB/Q): It fails.", "Mend it.", ())
         ]
         system.notices.over("DTAQ(LIB/Q)")
-        assert of_jobs(system, Refusals("SYS1")) == []
+        assert incidents_of_system(system, Refusals("SYS1")) == []

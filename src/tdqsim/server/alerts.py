@@ -18,7 +18,7 @@ from tdqsim.cics import Region
 from tdqsim.hosting import EngineStopped
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
-from tdqsim.server.incidents import Incident, incidents_of, of_jobs
+from tdqsim.server.incidents import Incident, incidents_of, incidents_of_system
 from tdqsim.state import Dump
 
 _Place: TypeAlias = tuple[str, str]
@@ -106,7 +106,7 @@ class Alerts:
         if self._watch is None:
             self._loop = asyncio.get_running_loop()
             self._host.abend_listeners.append(self.abended)
-            self._watch = self._loop.create_task(self._look_again_and_again(), name="alerts")
+            self._watch = self._loop.create_task(self._keep_looking(), name="alerts")
         return listener
 
     def leave(self, listener: AlertListener) -> None:
@@ -151,7 +151,7 @@ class Alerts:
             for name, region in host.regions.items()
         }
         return regions | {
-            ("systems", name): partial(of_jobs, system, host.refused_jobs[name])
+            ("systems", name): partial(incidents_of_system, system, host.refused_jobs[name])
             for name, system in host.systems.items()
         }
 
@@ -163,7 +163,7 @@ class Alerts:
             "time_ns": self._host.engine.dispatcher.clock.time_ns(), "page": incident.path(name, kind),
         }  # fmt: skip
 
-    async def _look_again_and_again(self) -> None:
+    async def _keep_looking(self) -> None:
         with suppress(EngineStopped):
             while True:
                 await self.look()

@@ -110,7 +110,7 @@ def _space(region: Region) -> Iterator[Incident]:
         yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
 
 
-def of_jobs(system: System, refusals: Refusals) -> list[Incident]:
+def incidents_of_system(system: System, refusals: Refusals) -> list[Incident]:
     """The incidents of an IBM i system: what it said that does not happen, and the refused operations of its jobs."""
     said = [_not_done(each)._replace(page=()) for each in system.notices.lasting if each.severity == "error"]
     refused = refusals.now(system.clock.time_ns())

@@ -246,9 +246,9 @@ def _certificate(config: ServeFile, cleanup: contextlib.ExitStack) -> tls.Certif
     if config.tls is None:
         return None
     if isinstance(config.tls, TlsFiles):
-        return tls.given(Path(config.tls.certificate), Path(config.tls.key))
+        return tls.certificate_of_user(Path(config.tls.certificate), Path(config.tls.key))
     folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="tdqsim-tls-"))
-    return tls.made(Path(folder), config.address)
+    return tls.generated_certificate(Path(folder), config.address)
 
 
 def _listen(address: str, port: int) -> socket.socket:
@@ -277,7 +277,7 @@ async def _live(run: _Run) -> None:
             )
         if run.webhook is not None:
             await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
-        await cleanup.enter_async_context(_beside(StoreWatch(run.host).look_again_and_again(), "watching stores"))
+        await cleanup.enter_async_context(_beside(StoreWatch(run.host).keep_looking(), "watching stores"))
         if run.watched:
             from tdqsim.server.watching import watch_files  # it imports the COBOL programs
 

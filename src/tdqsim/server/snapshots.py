@@ -31,7 +31,7 @@ class KeptQueue(NamedTuple):
     records: tuple[bytes, ...]
 
 
-def taken(region: Region, userid: str) -> dict[str, KeptQueue]:
+def take_snapshot(region: Region, userid: str) -> dict[str, KeptQueue]:
     """The intrapartition queues of a region with their records, by name.
 
     Args:
@@ -63,13 +63,13 @@ def snapshot_answer(applid: str, queues: Mapping[str, KeptQueue]) -> Snapshot:
     return {"applid": applid, "queues": held}
 
 
-def restored(region: Region, queues: Mapping[str, KeptQueue], userid: str) -> None:
+def restore_snapshot(region: Region, queues: Mapping[str, KeptQueue], userid: str) -> None:
     """Give queues the records and ENABLESTATUS of a snapshot, all of them or none; others are not changed.
 
     Args:
         region: the region.
         queues: the queues of the snapshot by name.
-        userid: the user of the tasks that do it.
+        userid: the user of the tasks that do it; empty for the default user of the region.
 
     Raises:
         Condition: a command is refused. UsageError: a queue does not exist, or a unit of work uses it.

@@ -51,7 +51,7 @@ class StoreWatch:
             if error:
                 await asyncio.wrap_future(self._host.engine.outside(partial(_end, owner, error)))
 
-    async def look_again_and_again(self) -> None:
+    async def keep_looking(self) -> None:
         """Look until this is cancelled."""
         with suppress(EngineStopped):
             while True:

@@ -51,7 +51,7 @@ class Certificate:
         return context
 
 
-def given(certificate: Path, key: Path) -> Certificate:
+def certificate_of_user(certificate: Path, key: Path) -> Certificate:
     """A certificate of the user.
 
     Raises:
@@ -65,7 +65,7 @@ def given(certificate: Path, key: Path) -> Certificate:
     return Certificate(certificate, key)
 
 
-def made(folder: Path, address: str) -> Certificate:
+def generated_certificate(folder: Path, address: str) -> Certificate:
     """A self-signed certificate for this machine, in a private folder.
 
     Args:

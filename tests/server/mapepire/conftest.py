@@ -24,7 +24,7 @@ class Door(Served):
 
     def __init__(self, folder: Any) -> None:
         super().__init__()
-        made = tls.made(folder, "127.0.0.1")
+        made = tls.generated_certificate(folder, "127.0.0.1")
         self.pem, context = made.certificate, made.context()
         self.door = Mapepire(
             self.engine, self.system, Accounts(self.accounts.values()), tls=context, connections=self.connections

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tdqsim.server.incidents import of_jobs
+from tdqsim.server.incidents import incidents_of_system
 from tdqsim.server.refusals import Refusals
 from tdqsim.testing import History
 from tests.server.hostservers.wire import eventually
@@ -261,7 +261,7 @@ def test_refused_service_is_an_incident_and_part_of_the_history_like_the_api(cli
     job = one.ask("getdbjob")["job"]
     assert not one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('secret', 'NONE', 'QGPL')")["success"]
     put(one, "x")
-    incidents = door.do(lambda: of_jobs(door.system, refusals))
+    incidents = door.do(lambda: incidents_of_system(door.system, refusals))
     assert [incident.kind for incident in incidents] == ["Refused"]
     assert [group.userid for group in refusals] == ["ANNA"]  # and not QUSER, whose jobs those of all clients are
     assert "QSNDDTAQ" in incidents[0].what

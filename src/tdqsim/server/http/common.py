@@ -28,7 +28,7 @@ from tdqsim.server.users import User
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_OF_WHAT_HAS_ENDED: Final = frozenset(
+_ANSWERED_AFTER_THE_END: Final = frozenset(
     {
         "getRegion", "getSystem", "listDumps", "listIncidents", "listNotices", "listRefusedApis", "listRefusedCommands",
         "listSystemNotices", "streamHistory",
@@ -49,7 +49,7 @@ async def _region_of_path(
     request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
 ) -> Region:
     region = host.region(name)
-    if (why := why_ended(region)) and not _tells_of_what_has_ended(request):
+    if (why := why_ended(region)) and not _is_answered_after_the_end(request):
         raise RegionClosed(f"region {region.applid}: {why}")
     return region
 
@@ -58,14 +58,14 @@ async def _system_of_path(
     request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
 ) -> System:
     system = host.system(name)
-    if (why := why_ended(system)) and not _tells_of_what_has_ended(request):
+    if (why := why_ended(system)) and not _is_answered_after_the_end(request):
         raise SystemClosed(f"system {system.name}: {why}")
     return system
 
 
-def _tells_of_what_has_ended(request: Request) -> bool:
+def _is_answered_after_the_end(request: Request) -> bool:
     """Whether the operation of a request tells why a region or system has ended, or what it did before."""
-    return request.scope["route"].operation_id in _OF_WHAT_HAS_ENDED
+    return request.scope["route"].operation_id in _ANSWERED_AFTER_THE_END
 
 
 Served = Annotated[Host, Depends(_served)]

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.server.bounds import BOUNDS
-from tdqsim.server.http.problems import let_go, problem
+from tdqsim.server.http.problems import drop_frames, problem
 
 _HEAD_BYTES: Final = BOUNDS["head_bytes"]
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -57,7 +57,7 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
         answer.headers.update(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             answer.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
-        let_go(error)
+        drop_frames(error)
         return answer
 
 

@@ -25,7 +25,7 @@ from tdqsim.server.definition_text import Form, check_no_code, preview, read_def
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody, plain
-from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
+from tdqsim.server.snapshots import EnableStatus, KeptQueue, restore_snapshot, snapshot_answer, take_snapshot
 from tdqsim.state import PlannedInstall
 
 routes = Routes()
@@ -131,7 +131,7 @@ class SnapshotToRestore(RequestBody):
 @routes.operation("takeSnapshot")
 async def snapshot(host: Served, region: PathRegion, user: Caller) -> Snapshot:
     """The intrapartition queues with their records, for restore; refused if there are too many for an answer."""
-    return snapshot_answer(region.applid, await host.ask(lambda: taken(region, user.id)))
+    return snapshot_answer(region.applid, await host.ask(lambda: take_snapshot(region, user.id)))
 
 
 @routes.operation("restoreSnapshot")
@@ -141,7 +141,7 @@ async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, us
         name: KeptQueue(kept.enablestatus, tuple(each.bytes_for(region) for each in kept.records))
         for name, kept in given.queues.items()
     }
-    await host.ask(lambda: restored(region, queues, user.id or region.options.default_user))
+    await host.ask(lambda: restore_snapshot(region, queues, user.id))
     return {"restored": len(queues)}
 
 

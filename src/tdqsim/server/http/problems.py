@@ -120,7 +120,7 @@ def _doubts(error: BaseException | None) -> dict[str, dict[str, str]]:
     return {"unconfirmed_rules": doubtful} if doubtful else {}
 
 
-def let_go(error: BaseException) -> None:
+def drop_frames(error: BaseException) -> None:
     """Remove the frames from an error that was answered.
 
     A frame that refers to the error it raises forms a reference cycle with it. The cycle keeps the body of the request
@@ -142,5 +142,5 @@ async def not_valid(_request: Request, error: Exception) -> JSONResponse:
         for each in error.errors()
         if each["type"] != "none_required"
     ]
-    let_go(error)
+    drop_frames(error)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])

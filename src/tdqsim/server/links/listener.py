@@ -18,11 +18,11 @@ from tdqsim.server.links.opening import (
     DDM,
     ISC,
     Identity,
+    acceptance,
     common_name,
     decoder,
     opening,
     refusal,
-    taken,
 )
 from tdqsim.server.links.wire import BOUNDS, LinkConnection, Watch
 
@@ -266,7 +266,7 @@ class Links:
             connection.write(refusal(str(error)))
             connection.hang_up()
             return
-        connection.write(taken())
+        connection.write(acceptance())
         attached = connection.begin(lambda: attach(connection), opened[1])
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 

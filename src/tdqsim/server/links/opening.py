@@ -76,7 +76,7 @@ def opening(kind: str, here: str, there: str) -> bytes:
     return MessageFrame("OPEN", {"kind": kind, "from": here, "to": there}, number=1).to_bytes()
 
 
-def taken() -> bytes:
+def acceptance() -> bytes:
     """The answer that begins the link."""
     return MessageFrame("OPENED", number=1, answers=1).to_bytes()
 

@@ -32,7 +32,7 @@ def check_links(given: Sequence[ServedLinks]) -> None:
     """
     for each in given:
         identity = _identity(each)
-        tls.given(identity.certificate, identity.key)
+        tls.certificate_of_user(identity.certificate, identity.key)
         identity.context(server=True)
         certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
         names = [str(part.value) for part in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]

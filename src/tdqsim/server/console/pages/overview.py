@@ -21,7 +21,7 @@ from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.region_state import depth, trigger
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, row, spark
-from tdqsim.server.incidents import Incident, of_jobs
+from tdqsim.server.incidents import Incident, incidents_of_system
 from tdqsim.state import Dump, Wait
 
 _REGIONS: Final = (
@@ -114,7 +114,9 @@ class _Overview(ConsolePage):
         views = [console.live.view(name) for name in console.host.regions]
         present = {view.region.applid: await incidents_of(self.visit, view) for view in views}
         systems, refused = console.host.systems, console.host.refused_jobs
-        jobs = await self.visit.ask(lambda: {name: of_jobs(each, refused[name]) for name, each in systems.items()})
+        jobs = await self.visit.ask(
+            lambda: {name: incidents_of_system(each, refused[name]) for name, each in systems.items()}
+        )
         self._show_wrong(views, present, jobs)
         self.regions.show([_row(self.visit, view, len(present[view.region.applid])) for view in views])
         moving = sorted((each for view in views for each in _moving(view)), key=lambda each: -each.changes)

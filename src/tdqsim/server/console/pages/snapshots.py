@@ -25,7 +25,7 @@ from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pages.incidents import day_and_time
 from tdqsim.server.console.table import ButtonCell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
-from tdqsim.server.snapshots import KeptQueue, restored, snapshot_answer, taken
+from tdqsim.server.snapshots import KeptQueue, restore_snapshot, snapshot_answer, take_snapshot
 
 _KEPT: Final = 10
 """The number of snapshots of each user and region that are kept."""
@@ -110,7 +110,9 @@ class _Snapshots(RegionPage):
 
     async def take(self) -> None:
         """Take a snapshot, and show its queues."""
-        queues = await self.visit.do(operation("SNAPSHOT"), lambda: taken(self.region, self.visit.caller.userid))
+        queues = await self.visit.do(
+            operation("SNAPSHOT"), lambda: take_snapshot(self.region, self.visit.caller.userid)
+        )
         if queues is not REFUSED:
             snapshot = _Snapshot(next(self.numbers), self.region.clock.time_ns(), queues)
             self.kept.append(snapshot)
@@ -146,9 +148,9 @@ class _Snapshots(RegionPage):
         records = sum(len(queue.records) for queue in queues.values())
         question = f"Replace all records of {len(queues):,} queues by {records:,} records of the snapshot?"
         if await confirmed(question, "Restore"):
-            userid = self.visit.caller.userid or self.region.options.default_user
+            userid = self.visit.caller.userid
             await self.visit.do(
-                operation("RESTORE"), lambda: restored(self.region, queues, userid), queues=f"{len(queues):,}"
+                operation("RESTORE"), lambda: restore_snapshot(self.region, queues, userid), queues=f"{len(queues):,}"
             )
 
     async def restore_file(self, name: str, text: str) -> None:
