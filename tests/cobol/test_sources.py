@@ -406,6 +406,30 @@ def test_an_error_of_the_compiler_names_the_file_as_it_is(tmp_path):
     assert f"{source}:4: error: 'NONE' is not defined" in str(caught.value)
 
 
+def _problems(folder, text):
+    """What the compiler says of a source BAD.cbl, with / for the folder."""
+    (folder / "BAD.cbl").write_text(text)
+    with pytest.raises(CobolError) as caught:
+        compile_program(folder / "BAD.cbl", Options(copybooks=(folder / "copy",)), folder / "cache")
+    return [each.replace(str(folder), "") for each in caught.value.problems]
+
+
+@pytest.mark.cobc
+def test_a_copybook_that_is_missing_is_told_with_the_folders(tmp_path):
+    assert _problems(tmp_path, OPTION.format("ASKTIME").replace("ITEM", "NONE")) == [
+        "/BAD.cbl:5: error: there is no copybook NONE in , /copy"
+    ]
+
+
+@pytest.mark.cobc
+def test_free_format_without_its_directive_is_told_with_the_cure(tmp_path):
+    cure = (
+        "read in fixed format; a program in free format has '>>SOURCE FORMAT IS FREE', from column 8, in its first line"
+    )
+    problems = _problems(tmp_path, "identification division.\n")
+    assert problems == ["/BAD.cbl:1: error: invalid indicator 'f' at column 7", f"/BAD.cbl: {cure}"]
+
+
 OPTION = """\
        IDENTIFICATION DIVISION.
        PROGRAM-ID. OPTS.

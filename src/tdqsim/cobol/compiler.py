@@ -83,6 +83,9 @@ _SHELVES: Final = 64
 """The number of lists of copybooks that are cached."""
 _LINE_MARK: Final = re.compile(r'^#line \d+ "([^"\n]+)"', re.MULTILINE)
 _NAME_LENGTH: Final = 250
+_MISSING: Final = re.compile(r"(: error: )(\S+): No such file or directory$", re.MULTILINE)
+_INDICATOR: Final = "invalid indicator"
+_FREE: Final = "'>>SOURCE FORMAT IS FREE', from column 8,"
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -293,7 +296,12 @@ def _expanded(source: Path, options: Options) -> str:
         return re.sub(pattern, lambda match: originals.get(match[1], match[0]), text)
 
     if done.returncode:
-        raise CobolError(_problems(named(done.stderr), str(source), source))
+        looked = ", ".join(str(each) for each in dict.fromkeys(folders[:-1]))
+        told = _MISSING.sub(lambda match: f"{match[1]}there is no copybook {match[2]} in {looked}", named(done.stderr))
+        problems = _problems(told, str(source), source)
+        if not free and _INDICATOR in told:
+            problems.append(f"{source}: read in fixed format; a program in free format has {_FREE} in its first line")
+        raise CobolError(problems)
     return named(done.stdout)
 
 
