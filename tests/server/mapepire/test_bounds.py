@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 
@@ -159,3 +160,27 @@ def test_authority_that_is_revoked_is_missed_by_the_next_connection_and_not_by_t
     other = client()
     refused = other.ask("prepare_sql_execute", sql=SEND, parameters=["c"])
     assert refused["error"] == "[CPF9802] Not authorized to object Q in QGPL."
+
+
+@pytest.mark.parametrize("given", [b"\xe9\xe9", b"QU5OQQ=="])
+def test_an_upgrade_whose_credentials_are_no_text_is_refused_without_a_trace_in_the_log(door, caplog, given):
+    upgrade = (
+        b"GET /db/ HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nAuthorization: Basic " + given + b"\r\n\r\n"
+    )
+    context = ssl.create_default_context(cafile=str(door.pem))
+    plain = socket.create_connection(("127.0.0.1", door.door.port))
+    with context.wrap_socket(plain, server_hostname="127.0.0.1") as client:
+        client.sendall(upgrade)
+        assert client.recv(12) == b"HTTP/1.1 403"
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_what_websockets_asserts_of_damaged_frames_is_one_line_of_the_log(caplog):
+    """The package reports it as an error of its own: which of the frames did it depends on when the client goes away."""
+    log = logging.getLogger("tdqsim.server.mapepire.listener.websockets")
+    log.error("unexpected internal error", exc_info=AssertionError())
+    log.error("connection handler failed", exc_info=ValueError())
+    assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
+        ("a client broke the protocol of websockets", False), ("connection handler failed", True),
+    ]  # fmt: skip
