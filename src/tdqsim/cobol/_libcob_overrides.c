@@ -21,11 +21,6 @@ static int (*named)(const void *, size_t, int, char *, size_t);
 static int (*displayed)(const char *, size_t, int);
 static int (*moment)(char *);
 
-#define REAL(type, name, ...) \
-    static type (*real)(__VA_ARGS__); \
-    if (real == NULL) \
-        real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
-
 static int wanted(int check) { return current == NULL ? IGNORE : current->checks >> check & 3; }
 
 static void warn(const char *text) {

@@ -465,17 +465,20 @@ static void guard(void) {
 
 /* -- replacements for libcob's functions --------------------------------------------------------------------------- */
 
+/* The function of libcob that one here replaces, as ``real``. */
+#define REAL(type, name, ...) \
+    static type (*real)(__VA_ARGS__); \
+    if (real == NULL) \
+        real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
+
 /* Every program calls this first. Too little stack is reported here, before the program does anything. The limit
  * leaves room for functions that the program calls, including Python. */
 int cob_module_global_enter(cob_module **module, cob_global **mine, const int auto_init, const int entry,
                             const unsigned int *name) {
-    static int (*real)(cob_module **, cob_global **, const int, const int, const unsigned int *);
+    REAL(int, cob_module_global_enter, cob_module **, cob_global **, const int, const int, const unsigned int *);
     char here;
     if (current != NULL && (size_t)&here < lowest)
         failed("CALLs go deeper than the stack has room");
-    if (real == NULL)
-        real = (int (*)(cob_module **, cob_global **, const int, const int, const unsigned int *))dlsym(
-            RTLD_NEXT, "cob_module_global_enter");
     return real(module, mine, auto_init, entry, name);
 }
 
@@ -495,14 +498,12 @@ static int cancelling;
 /* A copy that is cancelled keeps its record for its next run, because libcob searches the records of all copies for one
  * that it frees. The program of a RECURSIVE one has a record for each run, and frees it at the end. */
 void cob_module_free(cob_module **module) {
-    static void (*real)(cob_module **);
+    REAL(void, cob_module_free, cob_module **);
     if (cancelling) {
         if (*module != NULL)
             memset(*module, 0, sizeof **module);
         return;
     }
-    if (real == NULL)
-        real = (void (*)(cob_module **))dlsym(RTLD_NEXT, "cob_module_free");
     real(module);
 }
 
@@ -555,7 +556,7 @@ static void *resolved(const char *name) {
 }
 
 void *cob_resolve_cobol(const char *name, const int fold, const int errind) {
-    static void *(*real)(const char *, const int, const int);
+    REAL(void *, cob_resolve_cobol, const char *, const int, const int);
     void *entry = NULL;
     if (strcmp(name, "DFHEIP") == 0)
         return (void *)dfh_exec;
@@ -563,14 +564,12 @@ void *cob_resolve_cobol(const char *name, const int fold, const int errind) {
         entry = resolved(name);
     if (entry != NULL)
         return entry;
-    if (real == NULL)
-        real = (void *(*)(const char *, const int, const int))dlsym(RTLD_NEXT, "cob_resolve_cobol");
     return real(name, fold, errind);
 }
 
 void *cob_call_field(const cob_field *field, const struct cob_call_struct *nested, const unsigned int errind,
                      const int fold) {
-    static void *(*real)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int);
+    REAL(void *, cob_call_field, const cob_field *, const struct cob_call_struct *, const unsigned int, const int);
     const struct cob_call_struct *each;
     char name[64];
     void *entry = NULL;
@@ -582,9 +581,6 @@ void *cob_call_field(const cob_field *field, const struct cob_call_struct *neste
         entry = resolved(name);
     if (entry != NULL)
         return entry;
-    if (real == NULL)
-        real = (void *(*)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int))dlsym(
-            RTLD_NEXT, "cob_call_field");
     return real(field, nested, errind, fold);
 }
 
@@ -624,7 +620,7 @@ static cob_field *national(int how, cob_field *from, int ccsid, int offset, int 
 }
 
 cob_field *cob_intr_concatenate(const int offset, const int length, const int params, ...) {
-    static cob_field *(*real)(const int, const int, const int, ...);
+    REAL(cob_field *, cob_intr_concatenate, const int, const int, const int, ...);
     cob_field *a[16] = {NULL};
     va_list given;
     int at;
@@ -636,8 +632,6 @@ cob_field *cob_intr_concatenate(const int offset, const int length, const int pa
         memcmp(a[params - 1]->data, "DFH", 3) == 0 && a[params - 2]->size == 8)
         return national(memcmp(a[params - 2]->data, "DFHEINAT", 8) == 0, a[0], params == 4 ? cob_get_int(a[1]) : 0,
                         offset, length);
-    if (real == NULL)
-        real = (cob_field * (*)(const int, const int, const int, ...)) dlsym(RTLD_NEXT, "cob_intr_concatenate");
     return real(offset, length, params, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
                 a[12], a[13], a[14], a[15]);
 }
@@ -730,11 +724,9 @@ static void reach(struct reached *where, unsigned number, const char *verb) {
 
 /* A CALL may pass on an area that was not passed to the program, so it is not checked there. */
 void cob_check_linkage(const unsigned char *area, const char *name, const int how) {
-    static void (*real)(const unsigned char *, const char *, const int);
+    REAL(void, cob_check_linkage, const unsigned char *, const char *, const int);
     if (area == NULL && strcmp(last_statement, "CALL") == 0)
         return;
-    if (real == NULL)
-        real = (void (*)(const unsigned char *, const char *, const int))dlsym(RTLD_NEXT, "cob_check_linkage");
     real(area, name, how);
 }
 
