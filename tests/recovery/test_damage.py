@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Condition, Region
+from tdqsim.cics import Condition, Region, Task
 from tdqsim.cli import main
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
@@ -101,7 +101,7 @@ def use(path: Path) -> tuple[Contents, str]:
     return seen, problem
 
 
-def last_answer(region: Region, name: str) -> str:
+def last_answer(region: Region | Task, name: str) -> str:
     try:
         region.readq_td(name)
     except Condition as condition:
@@ -252,6 +252,9 @@ def test_records_of_one_unit_of_work_are_damaged_together(tmp_path, damaged):
         assert region.readq_td("LOGQ") == b"before"
         for _ in range(2):
             assert last_answer(region, "LOGQ").startswith("IOERR")
+        with region.task() as one, region.task() as other:
+            for task in (one, other, one):  # who has met it keeps nobody waiting
+                assert last_answer(task, "LOGQ").startswith("IOERR")
         assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == 3
 
 

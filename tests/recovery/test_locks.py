@@ -366,3 +366,16 @@ def test_the_age_of_a_unit_of_work_is_that_of_its_wait_state(region):
     assert 100 <= ages[0] < 200
     assert 105 <= ages[1] < 200
     assert 105 <= ages[2] < 200
+
+
+def test_a_deleteq_that_is_refused_keeps_the_end_that_its_unit_of_work_had(region):
+    for record in (b"old", b"next"):
+        region.writeq_td("LOGQ", record)
+    prepared(region, (WRITEQ, "LOGQ")).lose_coordinator()
+    with region.task() as reader, region.task() as other:
+        assert reader.readq_td("LOGQ") == b"old"
+        assert outcome(reader.deleteq_td, "LOGQ") == "LOCKED"
+        assert outcome(other.readq_td, "LOGQ", nosuspend=True) == "QBUSY"
+        reader.syncpoint_rollback()
+        assert outcome(other.deleteq_td, "LOGQ") == "LOCKED"  # and one that had none gives it back
+        assert reader.readq_td("LOGQ") == b"old"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, SecurityOptions, define_tdqueue
+from tdqsim import Region, SecurityOptions, Sysplex, define_tdqueue
 from tdqsim.cics import Access, AccessList
 from tdqsim.cics.files import DataFile
 from tdqsim.core.clock import Clock
@@ -89,6 +89,8 @@ def test_the_day_ends_at_midnight_without_any_set_statistics(reg):
     reg.start(lambda task: task.delay(hours=30))
     reg.run()
     assert reasons(reg) == ["ENDOFDAY", "ENDOFDAY"]
+    reg.clock.advance(3600)  # the day has ended once
+    assert reasons(reg) == ["ENDOFDAY", "ENDOFDAY"]
     assert not reg.dispatcher.deadlines  # no timer makes its commands slower
 
 
@@ -111,6 +113,33 @@ def test_a_closed_region_leaves_a_shared_clock_alone():
     clock.advance(48 * 3600)
     assert [each.reason for each in written] == ["ENDOFDAY"]  # that of the end of the region
     assert clock.on_move == []
+
+
+@pytest.mark.parametrize("begin", ["every", "set_statistics"])
+def test_a_closed_region_with_intervals_leaves_the_others_of_its_sysplex_alone(begin):
+    with Sysplex() as sysplex:
+        left = sysplex.region(QUEUES, applid="LEFT", sysid="LEFT")
+        other = sysplex.region(QUEUES, applid="OTHER", sysid="OTHR")
+        if begin == "every":
+            left.statistics.every(3600)
+        else:
+            with left.task() as task:
+                task.set_statistics(interval=10000, recording="ON")
+        written = left.statistics.collections
+        left.close()
+        later(other, hours=48)
+        assert [each.reason for each in written] == ["ENDOFDAY"]
+
+
+@pytest.mark.rule("STATS-ALIGNED", "INQ-STATISTICS-NEXTTIME")
+def test_intervals_that_began_at_a_call_are_counted_from_the_end_of_the_day_after_set_statistics(reg, task):
+    later(reg, minutes=7)
+    reg.statistics.every(3600)
+    task.set_statistics(interval=20000, recording="ON", endofday=0)
+    assert task.inquire_statistics("NEXTTIME").nexttime == 140000
+    for _ in range(6):
+        later(reg, hours=2)
+    assert reasons(reg) == ["INTERVAL"] * 5 + ["ENDOFDAY"]
 
 
 @pytest.mark.rule("STATS-ENDOFDAY-INTERVAL", "STATS-ALIGNED", "INQ-STATISTICS-NEXTTIME")
