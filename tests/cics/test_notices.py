@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Region, define_connection, define_tdqueue, define_terminal, define_transaction
+from tdqsim.cics import Task, cemt
+from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.facts import table
 
 BROKEN_HANDLER = """\
 from tdqsim import Region, define_tdqueue, define_transaction
@@ -180,11 +184,39 @@ def test_a_start_whose_terminal_cannot_be_used_says_what_it_waits_for_until_it_r
         told = {each.resource: str(each) for each in region.notices}
         assert told == {
             "TERMINAL(T001)": "TDQ0057 TERMINAL(T001): The START of PAYP waits for it: it is out of service. "
-            "Put the terminal in service: SET TERMINAL(T001) INSERVICE.",
+            "Put the terminal in service: CEMT SET TERMINAL(T001) INSERVICE, or in Python "
+            "region.set_terminal('T001', inservice=True).",
             "TERMINAL(R001)": "TDQ0058 TERMINAL(R001): The START of PAYP waits for it: the connection to system TOR, which "
             "owns it, is released or out of service. Bring the link up: the request is then sent.",
         }
-        region.set_terminal("T001", inservice=True)
+        cemt(region, "SET TERMINAL(T001) INSERVICE")
         region.run()
         assert ran == ["T001"]
         assert [each.resource for each in region.notices.lasting] == ["TERMINAL(R001)"]
+
+
+def test_a_trigger_whose_connection_is_out_of_service_starts_when_it_is_installed_in_service() -> None:
+    queue = define_tdqueue(
+        name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="SYSTEM", facilityid="FAR"
+    )
+    away = define_connection(name="FAR", inservice="NO")
+    ran: list[str] = []
+    with Sysplex() as sysplex:
+        near = sysplex.region([queue, away, define_transaction(name="PAYP")], applid="NEAR", sysid="NEAR")
+        sysplex.link(near, sysplex.region([], applid="FAR", sysid="FAR"))
+        near.notices.silence()
+        near.register("PAYP", lambda task: ran.extend(task.text(each) for each in task.readq_td_all("PAYQ")))
+        near.writeq_td("PAYQ", near.encode("paid"))
+        assert [each.cure for each in near.notices.lasting] == ["Install CONNECTION(FAR) with INSERVICE(YES)."]
+        near.install([define_connection(name="FAR", inservice="YES")])
+        near.run()
+        assert ran == ["paid"]
+        assert near.notices.lasting == ()
+
+
+def test_every_command_that_a_cure_names_is_simulated() -> None:
+    cures = [f"{row.get('cure', '')} {row.get('todo', '')}" for name in ("notices", "refused") for row in table(name)]
+    named = {words for cure in cures for words in re.findall(r"(?:CEMT )?\bSET [A-Z]{3,}", cure)}
+    named -= {"SET ENABLED", "SET OPEN"}  # of what the row is about: a queue, a file, a transaction
+    assert named == {"CEMT SET TERMINAL", "SET TDQUEUE", "SET TRANSACTION", "SET UOW"}
+    assert all(hasattr(Task, each.lower().replace(" ", "_")) for each in named if not each.startswith("CEMT"))
