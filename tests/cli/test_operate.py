@@ -253,6 +253,7 @@ def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
     ended = tdq("inquire", pay, "--region", pay)
     assert (ended.code, "is already given by --region" in ended.err) == (2, True)
     assert "nor a region directory" in tdq("peek", pay / "nothing").err
+    assert "for a definition file write -d " in tdq("peek", pay / "region.yaml").err
 
 
 @pytest.mark.parametrize(

@@ -343,4 +343,6 @@ def test_a_module_of_handlers_without_register_is_refused(tmp_path, monkeypatch)
     expected = r"nohandlers.*has no function register\(region\), and no TRANSACTION names a handler in it"
     with pytest.raises(DefinitionError, match=expected):
         Region(handlers=["nohandlers"])
+    with pytest.raises(DefinitionError, match=r"has no function pay; did you mean payp\?"):
+        Region([define_transaction(name="PAYP", handler="nohandlers:pay")], handlers=None)
     Region([define_transaction(name="PAYP", handler="nohandlers:payp")], handlers=["nohandlers"]).close()

@@ -108,7 +108,8 @@ def _no_region(path: Path | str) -> str:
 def _neither(word: str) -> str:
     if Path(word).is_dir():
         return _no_region(word)
-    return f"{word}: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region directory"
+    hint = f"; for a definition file write -d {word}" if Path(word).is_file() else ""
+    return f"{word}: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region directory{hint}"
 
 
 def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:

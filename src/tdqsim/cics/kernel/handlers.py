@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
 from tdqsim.core.callables import why_unusable
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -86,13 +87,14 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
             raise refused(reason)
         return program
     try:
-        handler: object = import_module(module_name)
+        module = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may raise anything at import
         raise refused(_not_imported(module_name, error)) from error
+    handler: object = module
     for attribute in attributes.split("."):
         handler = getattr(handler, attribute, None)
     if not callable(handler):
-        raise refused(f"module {module_name} has no function {attributes}")
+        raise refused(f"module {module_name} has no function {attributes}{did_you_mean(attributes, vars(module))}")
     if reason := why_unusable(handler, "task"):
         raise refused(reason)
     return handler
