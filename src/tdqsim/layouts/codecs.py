@@ -1,6 +1,6 @@
 """Elementary values: lossless conversion between bytes and Python values.
 
-There are two tables of rules for numbers (:attr:`Rules.numbers`; ``facts/rules`` rows LAY-...):
+There are two tables of rules for numbers (:attr:`Rules.numbers`; ``facts/rules.tsv`` rows LAY-...):
 
 ``IBM``
     As programs of Enterprise COBOL see them, compiled with NUMPROC(NOPFD). The signs of zoned and packed numbers are A,

@@ -282,7 +282,7 @@ class DirectoryPart(Protocol):
 
 
 class RecoveryPart(Protocol):
-    """The units of work; see :class:`~tdqsim.cics.model.units_of_work.UnitsOfWork`."""
+    """The units of work; see :class:`~tdqsim.cics.uow.units_of_work.UnitsOfWork`."""
 
     @property
     def last_id(self) -> bytes: ...

@@ -3,7 +3,7 @@
 A request looks up its queue, calls the function bound to it (see :mod:`~tdqsim.cics.queues.binding`), and sets the EIB.
 Options change only the arguments of that function. Security, hooks, recorders and names that are not simply names of
 installed queues are handled by :meth:`~tdqsim.cics.queues.directory.Directory.find`; a condition is handled by
-:meth:`~tdqsim.cics.kernel.task.TaskBase.respond`.
+:func:`~tdqsim.cics.kernel.task.respond`.
 """
 
 from __future__ import annotations
