@@ -124,13 +124,23 @@ def _batches(
         yield pa.RecordBatch.from_pylist(batch, schema=pa.schema([whole.field(name) for name in columns]))
 
 
+def is_head(line: bytes, place: str) -> bool:
+    """Whether a line is the first one of a history, which is anywhere in a file that was put together of several.
+
+    Raises:
+        DatasetError: it is that of another format.
+    """
+    if not line.startswith(b'{"format":'):
+        return False
+    if line.strip() != _HEAD:
+        shown = line.strip()[:80].decode("ascii", "replace")
+        raise DatasetError(f"{place}: the history begins with {shown}; this tdqsim reads {_HEAD.decode()}")
+    return True
+
+
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
     for offset, line in _lines(piece):
-        if line.startswith(b'{"format":'):  # a file, or one that was put together of several
-            if line.strip() != _HEAD:
-                shown = line.strip()[:80].decode("ascii", "replace")
-                place = f"{piece.file}: offset {offset}"
-                raise DatasetError(f"{place}: the history begins with {shown}; this tdqsim reads {_HEAD.decode()}")
+        if is_head(line, f"{piece.file}: offset {offset}"):
             continue
         try:
             yield {"file": piece.file, "offset": offset, **_event(json.loads(line), _DEFAULTS[kind])}

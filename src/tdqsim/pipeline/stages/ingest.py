@@ -11,6 +11,7 @@ sets are cut like those of ``format("qsam")``, lines at their ends, Parquet betw
 
 from __future__ import annotations
 
+import json
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
 from tdqsim.pipeline.publishing import is_local, published, stamp
+from tdqsim.pipeline.queue_traces import is_head
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, one_of, publish
@@ -181,10 +183,14 @@ def _jsonl(task: IngestTask) -> Iterator[Row]:
 def _history(task: IngestTask) -> Iterator[Row]:
     """A history written by tdqsim: only commands from outside, because trigger tasks will issue theirs again."""
     own: set[str] = set()
-    lines = json_lines(task.path, task.part, list, "a list, as a history has them", BOUNDS["history_line_bytes"])
-    for number, offset, event in lines:
+    what = "a list, as a history has them"
+    for number, offset, event in json_lines(task.path, task.part, object, what, BOUNDS["history_line_bytes"]):
+        if isinstance(event, dict) and is_head(json.dumps(event).encode(), f"{task.path}: offset {offset}"):
+            continue
         if isinstance(event, Exception):
             yield number, offset, event
+        elif not isinstance(event, list):
+            yield number, offset, ValueError(f"a line must be {what}")
         elif len(event) < _SHORTEST_EVENT or not isinstance(event[4], int):
             yield number, offset, ValueError("an event is a command, task, queue, data, nanoseconds, and more")
         else:
