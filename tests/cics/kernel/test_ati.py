@@ -432,9 +432,13 @@ def test_a_set_of_the_trigger_frees_a_queue_whose_task_was_not_attached_but_not_
 def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over(
     make_region: Make, recovstatus: str, by: str
 ) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    region = make_region(
+        define_terminal(name="T000"),  # looked at before it
+        *trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"),
+    )
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
+    region.set_terminal("T000", inservice=False)
     region.set_terminal("T001", inservice=False)
     region.writeq_td("TRGQ", b"x")
     with region.task() as reader:

@@ -371,6 +371,18 @@ def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Run
     region.close()
 
 
+def test_requests_that_expired_between_two_runs_are_done_in_the_order_of_expiry(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(2) FROM(D) REQID('RECA')", b"second")
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECB')", b"first")
+    region.close(clean=False)
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert [data for _, data, _ in runs.seen] == [[b"first"], [b"second"]]
+    region.close()
+
+
 @pytest.mark.rule("IC-RESTART-EMERGENCY")
 def test_recoverable_requests_of_the_run_after_a_restart_do_not_replace_those_of_before(runs: Runs) -> None:
     for reqid in ("RECA", "RECB", "RECC"):

@@ -165,10 +165,15 @@ def test_length_says_how_much_of_a_name_is_enqueued(region: Region, release: str
 
 
 def test_a_generated_reqid_is_none_that_a_delay_or_another_start_has(region):
+    names = []
+
     def program(task):
-        task.start("LATE", hours=1, reqid="DF000002")
-        generated = [task.start("LATE", hours=1) for _ in range(2)]
-        assert generated == ["DF000003", "DF000004"]
+        task.start("LATE", hours=2, reqid="DF000002")
+        names.extend(task.start("LATE", hours=hours) for hours in (3, 4))
 
     region.start(lambda task: task.delay(hours=1, reqid="DF000001"))
     region.start(program)
+    region.execute("ASKTIME", {})
+    assert names == ["DF000003", "DF000004"]
+    region.execute("CANCEL REQID('DF000003')", {})  # and no other one
+    assert sorted(region._core.starts.requests) == ["DF000002", "DF000004"]

@@ -197,6 +197,25 @@ def test_a_renamed_definition_is_a_new_one_and_leaves_its_group():
         assert region.csd.groups() == ["DFHDCTG", "NEW"]
 
 
+@pytest.mark.parametrize("verb", ["DEFINE", "COPY", "RENAME", "RENAME to another name"])
+def test_a_group_cannot_have_the_name_of_a_list_nor_a_list_that_of_a_group(verb):
+    with Region() as region:
+        csd = region.csd
+        csd.define("TDQUEUE", "PAYQ", group="PAY", type="INTRA")
+        csd.add(group="PAY", grplist="STARTUP")
+        calls = {
+            "DEFINE": lambda: csd.define("TDQUEUE", "NEWQ", group="STARTUP", type="INTRA"),
+            "COPY": lambda: csd.copy("TDQUEUE", "PAYQ", group="PAY", to="STARTUP"),
+            "RENAME": lambda: csd.rename("TDQUEUE", "PAYQ", group="PAY", to="STARTUP"),
+            "RENAME to another name": lambda: csd.rename("TDQUEUE", "PAYQ", group="PAY", to="STARTUP", as_="NEWQ"),
+        }
+        with pytest.raises(Condition, match="STARTUP is the name of a list"):
+            calls[verb]()
+        with pytest.raises(Condition, match="PAY is the name of a group"):
+            csd.add(group="OTHER", grplist="PAY")
+        assert csd.groups() == ["DFHDCTG", "PAY"]
+
+
 class CsdMachine(RuleBasedStateMachine):
     """The CSD of a region against dictionaries, with restarts."""
 

@@ -98,6 +98,14 @@ def test_the_two_lifetimes_of_a_name_count_apart(reg):
     assert reg._core.enqueues == {}
 
 
+def test_enq_outside_a_task_is_given_up_with_the_command(reg):
+    """Each command outside a task is a task of its own, which ends with it."""
+    reg.enq("NAME", task=True)
+    with reg.task() as other:
+        assert not busy(other, "NAME")
+    assert reg._core.enqueues == {}
+
+
 def test_a_name_that_is_given_up_takes_no_other_of_its_owner_along(reg):
     with reg.task() as task, reg.task() as other:
         for name in ("ONE", "TWO", "THREE"):
