@@ -13,8 +13,9 @@ answer of an API or a report is made from these values and asks the live objects
         print([unit.works for unit in state.units(region)])
         print(state.explain(region, "PAYQ"))
 
-Functions with ``userid`` look under the security policy of the region, for that user; empty stands for the owner of the
-process, who may look at everything. What commands do is in :mod:`tdqsim.cics`; data queues show their state by
+Functions with ``userid`` look under the security policy of the region, for that user. If it is empty, the owner of the
+process looks, who may see everything; but :func:`inquire`, :func:`browse` and :func:`explain` ask as the region's default
+user does, since they give the answers of commands. What commands do is in :mod:`tdqsim.cics`; data queues show their state by
 ``System.state_of``.
 """
 
