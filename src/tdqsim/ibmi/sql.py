@@ -60,6 +60,8 @@ _PROCEDURES: Final = (
 )  # fmt: skip
 _TABLE_FUNCTIONS: Final = ("RECEIVE_DATA_QUEUE", "DATA_QUEUE_ENTRIES")
 _SCHEMAS: Final = ("", "QSYS2")
+_NUMBERS: Final = {"WAIT_TIME": ("DECIMAL", 8, 3), "COMMAND_LENGTH": ("DECIMAL", 15, 5)}
+"""The arguments of services that are numbers."""
 
 
 class SqlResult(NamedTuple):
@@ -225,8 +227,20 @@ class PreparedSql:
             fail(-204, "42704", "SQL0204", f"{name[:128]} in {where[:128]} type *N not found. {SERVED}.")
         if name != "QCMDEXC":
             return self._service(name, statement.arguments)
-        given = self._arguments(name, ("COMMAND",), ("COMMAND",), statement.arguments)
-        return lambda row: command(self._core.handle, given(row)["command"])
+        given = self._arguments(name, ("COMMAND", "COMMAND_LENGTH"), ("COMMAND",), statement.arguments)
+
+        def run(row: _Row) -> None:
+            values = given(row)
+            text, length = values["command"], values.get("command_length")
+            if length is not None:  # the program QCMDEXC needs it, so people give it here too
+                longest = LIMITS["command_length_maximum"]
+                if not 1 <= length <= longest:
+                    why = f"COMMAND_LENGTH is {str(length)[:40]}; allowed are numbers from 1 to {longest}"
+                    raise SqlError(-443, "38501", f"[SQL0443] {why}")
+                text = text[: int(length)]
+            command(self._core.handle, text)
+
+        return run
 
     def _set(self, expression: SqlExpression | None) -> _Function:
         session = self._session
@@ -265,7 +279,7 @@ class PreparedSql:
         compiled = {name: self._compile(expression).value for name, expression in given.items()}
         for name, expression in given.items():
             if isinstance(expression, SqlMarker):
-                kind = ("DECIMAL", 8, 3) if name == "WAIT_TIME" else ("VARCHAR", 32740, 0)
+                kind = _NUMBERS.get(name, ("VARCHAR", 32740, 0))
                 self.parameters[expression.number] = SqlColumn(name, *kind)
         core = self._core
         return lambda row: {name.lower(): _argument(core, routine, name, one(row)) for name, one in compiled.items()}
@@ -474,7 +488,7 @@ def _argument(core: JobCore, routine: str, name: str, value: Any) -> Any:
         if name in ("KEY_DATA", "KEY_ORDER"):
             return None
         fail(-443, "38501", "SQL0443", f"{routine}: argument {name} must not be null.")
-    if name == "WAIT_TIME":
+    if name in _NUMBERS:
         return number_of(value)
     if name == "KEY_DATA":
         return bytes_of(core, value)

@@ -37,6 +37,7 @@ from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
+from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.messages import message
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
@@ -68,7 +69,9 @@ def _check_command(text: str) -> str:
     return text
 
 
-_Command = Annotated[str, Field(min_length=1, max_length=32702), AfterValidator(_check_command)]
+_Command = Annotated[
+    str, Field(min_length=1, max_length=LIMITS["command_length_maximum"]), AfterValidator(_check_command)
+]
 
 
 class SystemFile(BaseModel):

@@ -14,9 +14,9 @@ answer of an API or a report is made from these values and asks the live objects
         print(state.explain(region, "PAYQ"))
 
 Functions with ``userid`` look under the security policy of the region, for that user. If it is empty, the owner of the
-process looks, who may see everything; but :func:`inquire`, :func:`browse` and :func:`explain` ask as the region's default
-user does, since they give the answers of commands. What commands do is in :mod:`tdqsim.cics`; data queues show their state by
-``System.state_of``.
+process looks, who may see everything; but :func:`inquire`, :func:`browse` and :func:`explain`, which give answers of
+commands, ask as the default user of the region. What commands do is in :mod:`tdqsim.cics`; data queues show their state
+by ``System.state_of``.
 """
 
 from __future__ import annotations
