@@ -553,6 +553,16 @@ def test_a_lock_that_was_taken_twice_is_released_twice(officer, work):
         assert [entry.state for entry in officer.wrkobjlck("APPLIB/WORK")] == ["*SHRRD"] * left
 
 
+def test_the_end_of_a_job_releases_what_is_left_of_a_lock_that_was_taken_several_times(system, officer, work):
+    with system.job(user="QSECOFR") as holder:
+        for _ in range(3):
+            holder.alcobj([("APPLIB/WORK", "*EXCL")])
+        holder.dlcobj([("APPLIB/WORK", "*EXCL")])
+        expect_rule("DTAQ-LOCK-ALCOBJ", officer.alcobj, [("APPLIB/WORK", "*SHRRD")], 0)
+    assert officer.wrkobjlck("APPLIB/WORK") == ()
+    officer.alcobj([("APPLIB/WORK", "*EXCL")], 0)
+
+
 def test_a_job_that_only_its_own_locks_stand_in_the_way_of_gets_its_turn_first(system, officer, work):
     got = []
 
