@@ -89,6 +89,9 @@ def explain(
 ) -> None:
     """Explain the state of queues and why a trigger has not fired, and predict the result of each command.
 
+    The handlers of a directory or definition file that you name are imported: they decide whether a transaction can
+    start.
+
     With the words task N: explain what a task in a server waits for, also in another region; or show the dump of one
     that has abended, also after the server has ended. With the word incidents: what is wrong now in a server, which
     tasks have abended, and which commands were refused. With the word notices: all that a server's region has said

@@ -43,7 +43,7 @@ LogLevelOption = Annotated[
     typer.Option(help="The lowest level that is logged; default: info."),
 ]
 Trace = Annotated[
-    bool, typer.Option("--trace", help="Send OpenTelemetry spans of the regions by OTLP; needs tdqsim[otel].")
+    bool, typer.Option("--trace", help="Send OpenTelemetry spans of the regions by OTLP; needs the extra otel.")
 ]
 Demo = Annotated[
     bool, typer.Option("--demo", help="Serve two example applications that never stand still, and sometimes fail.")
