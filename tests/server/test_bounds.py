@@ -108,10 +108,14 @@ def test_a_unit_of_work_that_nobody_asks_for_a_minute_is_backed_out(api):
 
 def test_a_thousand_units_of_work_are_open_at_most(host):
     region = host.regions["PAYREGN"]
-    for _ in range(1000):
+    units = [host.units.begin(region, "CICSUSER").result(timeout=300) for _ in range(1000)]
+    for unit in units[:2]:  # one that has ended makes room for one more, each time
+        with pytest.raises(TdqError, match="1000 units of work are open"):
+            host.units.begin(region, "CICSUSER")
+        host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True).result(timeout=300)
+        host.engine.submit(lambda: None).result(timeout=300)  # the unit of work ends after its answer
+        assert host.units.owner(unit) == ""
         host.units.begin(region, "CICSUSER").result(timeout=300)
-    with pytest.raises(TdqError, match="1000 units of work are open"):
-        host.units.begin(region, "CICSUSER")
 
 
 def test_the_clock_goes_to_the_end_of_2199(api):
