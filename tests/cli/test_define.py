@@ -415,7 +415,15 @@ def test_a_misspelt_key_of_a_region_file_is_told_with_what_was_meant(
 
 
 def test_data_queues_that_cannot_be_created_are_named_with_file_and_line(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    ended = tdq("dtaq", "create", "pay.yaml", "-s", "sys")
+    assert (ended.code, ended.err) == (
+        2,
+        "tdq: pay.yaml: no data queue (dtaq:) is defined, so there is none to create\n",
+    )
+    assert not (tmp_path / "sys").exists()
     (tmp_path / "q.yaml").write_text("dtaq:\n- {dtaq: APPLIB/ORDERS, maxlen: 20}\n")
+    assert tdq("check", "q.yaml").out == "q.yaml: 1 resource\n"
     ended = tdq("dtaq", "create", "q.yaml", "-s", "sys")
     assert ended.code == 2
     assert "q.yaml:2: DTAQ(APPLIB/ORDERS)" in ended.err
@@ -444,7 +452,7 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
     queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80}\n")
     system = tmp_path / "system.yaml"
     system.write_text("definitions: [queues.yaml]\ncommands:\n- CRTUSRPRF USRPRF(ALICE)\n")
-    assert "1 resource in" in tdq("check", tmp_path).out
+    assert ": 1 resource\n" in tdq("check", tmp_path).out
     assert tdq("check", system).code == 0
     system.write_text(
         "libraries: [PAYLIB, 1BAD]\nsystem_values: {QPWDLVL: 9}\ncommands:\n"

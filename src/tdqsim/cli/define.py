@@ -152,7 +152,8 @@ def _fields(item: Problem | Note) -> dict[str, object]:
 
 def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
     for path, loaded in checked:
-        emit(f"{path}: {_counted(len(loaded.entries), 'resource')} in {_counted(len(loaded.groups), 'group')}")
+        groups = f" in {_counted(len(loaded.groups), 'group')}" if loaded.groups else ""  # data queues have none
+        emit(f"{path}: {_counted(len(loaded.entries), 'resource')}{groups}")
         for line in loaded.notes if every else _by_kind(loaded.notes):
             emit(f"  {line}")
 

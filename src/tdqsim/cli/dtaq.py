@@ -144,6 +144,8 @@ def create(
 ) -> None:
     """Create the data queues of definition files, all or none; creates the store if it does not exist."""
     loaded = definitions.load_definitions(*files)
+    if not loaded.dtaqs:
+        raise InputError(f"{', '.join(map(str, files))}: no data queue (dtaq:) is defined, so there is none to create")
     with at.job(create=True) as job:
         for name in job.create_queues(loaded, create_libraries=libraries):
             emit(f"{name} created")
