@@ -109,7 +109,7 @@ class _Answer(Future[T]):
 
     def _check(self) -> None:
         if not self.done() and self._thread() == get_ident():
-            raise WrongThread("the engine's own thread cannot wait for a future of the engine: use a strand's result()")
+            raise WrongThread("the engine's own thread cannot wait for a future of it: use result() of the task")
 
     def result(self, timeout: float | None = None) -> T:
         self._check()
