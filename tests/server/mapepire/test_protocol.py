@@ -236,6 +236,8 @@ def test_audit_log_has_one_line_for_each_statement_of_a_connection(client, door)
         for sql in ("SELECT 'secret'", "insert into secret", "CALL QSYS2.SEND_DATA_QUEUE('secret', 'NONE', 'QGPL')"):
             assert not one.ask("sql", sql=sql)["success"]
         one.ask("exit")
+        with pytest.raises(ConnectionClosed):  # a client that does not answer the close is waited for 10 seconds
+            one.receive()
         eventually(lambda: not door.do(lambda: len(door.system.jobs)))
     same = {
         "event": "change", "log_level": "info", "face": "mapepire", "userid": "ANNA", "client": "Python Client",
