@@ -39,16 +39,19 @@ def _default(value: object) -> str:
     return f"<{type(value).__name__}>" if " at 0x" in shown or "<" in shown else shown
 
 
-def _signature(called: Callable[..., Any]) -> str:
-    """Names, order, kinds and defaults of arguments; not their types, which mypy compares."""
+def _signature(called: Callable[..., Any], *, bound: bool = False) -> str:
+    """Names, order, kinds and defaults of arguments; not their types, which mypy compares.
+
+    Args:
+        called: the function or class.
+        bound: it is a method, whose first argument nobody passes.
+    """
     try:
-        parameters = list(inspect.signature(called).parameters.values())
+        parameters = list(inspect.signature(called).parameters.values())[bound:]
     except (TypeError, ValueError):
         return "(...)"
     shown, starred = [], False
     for each in parameters:
-        if each.name in ("self", "cls") and not shown:
-            continue
         if each.kind is each.KEYWORD_ONLY and not starred:
             shown.append("*")
         starred = starred or each.kind in (each.VAR_POSITIONAL, each.KEYWORD_ONLY)
@@ -69,7 +72,9 @@ def _members(path: str, kind: type) -> Iterator[str]:
             continue
         value = inspect.getattr_static(kind, name)
         plain = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-        yield f"{path}.{name}{_signature(plain) if callable(plain) and not inspect.isclass(plain) else ''}"
+        method = callable(plain) and not inspect.isclass(plain)
+        shown = _signature(plain, bound=not isinstance(value, staticmethod)) if method else ""
+        yield f"{path}.{name}{shown}"
     for base in kind.__mro__:  # what only an annotation declares
         if base.__module__.startswith("tdqsim"):
             fields = getattr(base, "__annotations__", {})
