@@ -6,6 +6,7 @@ share are in a base.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -32,7 +33,7 @@ _WIDER: Final = {
 """The types that callers may pass, where the class converts the value. DTIMOUT is the number mmss, or NO."""
 _KEYWORDS: Final = "DtaqKeywords"
 _NAME: Final = "    dtaq: "
-_LISTED: Final = re.compile(r"^ {8}(\w+(?:, \w+)*): ((?:.*)(?:\n {9,}\S.*)*)", re.MULTILINE)
+_LISTED: Final = re.compile(r"^ {4}(\w+(?:, \w+)*): ((?:.*)(?:\n {5,}\S.*)*)", re.MULTILINE)
 """An entry of the section Attributes of a docstring."""
 _SEE: Final = re.compile(r"; see :attr:`\w+`")
 _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue", "INDIRECT": "IndirectQueue"}
@@ -104,7 +105,7 @@ def _fields(resource_class: type[Resource]) -> Iterator[str]:
 def _about(resource_class: type[Resource], name: str) -> str:
     """The description of an attribute in the docstring of its class or a base class, as a docstring for editors."""
     for each in resource_class.__mro__:
-        _, _, listed = (each.__dict__.get("__doc__") or "").partition("Attributes:\n")
+        _, _, listed = inspect.cleandoc(each.__dict__.get("__doc__") or "").partition("Attributes:\n")
         for names, text in _LISTED.findall(listed):
             if name in names.split(", "):
                 sentence = _SEE.sub("", " ".join(text.replace("``", "`").split()))
