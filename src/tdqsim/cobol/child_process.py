@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from typing import Final, NoReturn, TextIO
 
@@ -21,6 +22,10 @@ from tdqsim.cobol._libcob import last_words_to
 _LAST_WORDS: Final = "!"
 _END_WITH_PARENT: Final = 1
 """PR_SET_PDEATHSIG of prctl."""
+
+_LOOKS: Final = 50
+_BETWEEN_LOOKS: Final = 0.02
+"""Seconds; a process that does not end within all looks is interrupted again."""
 
 Work = Callable[[TextIO], int | None]
 """Gets the stream for its lines; returns the exit code. An exception becomes its message and its exit code."""
@@ -58,14 +63,30 @@ class ChildProcess:
                         else:
                             yield line.rstrip("\n")
             finally:
-                if sys.exc_info()[0] is not None:
-                    os.kill(child, signal.SIGINT)
-                _pid, status = os.waitpid(child, 0)
+                if sys.exc_info()[0] is None:
+                    _pid, status = os.waitpid(child, 0)
+                else:
+                    status = _interrupt(child)
             if os.WIFSIGNALED(status):
                 number = os.WTERMSIG(status)
                 self.died = self.died or f"signal {number} ({signal.strsignal(number)})"
             else:
                 self.code = os.WEXITSTATUS(status)
+
+
+def _interrupt(child: int) -> int:
+    """Interrupt the process until it ends; returns its status.
+
+    Python discards the exception of an interrupt where C has called it and nothing of its own runs yet, so that a
+    program in a loop may not see the first one.
+    """
+    while True:
+        os.kill(child, signal.SIGINT)
+        for _ in range(_LOOKS):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(_BETWEEN_LOOKS)
 
 
 def _work_and_leave(work: Work, send: int, folder: str) -> NoReturn:
