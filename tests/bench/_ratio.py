@@ -8,12 +8,12 @@ named.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns, process_time_ns
+
+from tdqsim.core.collection import nothing_collected
 
 Batch = Callable[[int], object]
 """Does its work ``n`` times: the loop is inside, so that no call of ours is timed with each turn."""
@@ -51,17 +51,6 @@ class Cost:
         return f"{self.name:<48} {self.ratio:>10.1f} x   {self.ns:>12.1f} ns"
 
 
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def _time(batch: Batch, n: int, clock: Callable[[], int]) -> float:
     start = clock()
     batch(n)
@@ -94,7 +83,7 @@ def compare(
     turns = n if isinstance(n, dict) else dict.fromkeys(contenders, n)
     ratios: dict[str, list[float]] = {name: [] for name in contenders}
     times: dict[str, list[float]] = {name: [] for name in contenders}
-    with _collector_off():
+    with nothing_collected():
         for turn in range(rounds + 1):
             for name, batch in contenders.items():
                 unit = _time(reference, reference_n, clock)
