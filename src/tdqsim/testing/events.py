@@ -170,11 +170,8 @@ def load_history(path: Path | str) -> Events:
         UsageError: a line is not an event, or the file has another format; the message has the line's number.
     """
     with Path(path).open(encoding="ascii", errors="replace") as lines:
-        return [
-            _parsed(f"{path}:{number}", line)
-            for number, line in enumerate(lines, 1)
-            if not check_head("history", f"{path}:{number}", line)
-        ]
+        placed = ((f"{path}:{number}", line) for number, line in enumerate(lines, 1))
+        return [_parsed(place, line) for place, line in placed if not check_head("history", place, line)]
 
 
 def _parsed(place: str, line: str) -> AnyEvent:
