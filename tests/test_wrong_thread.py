@@ -26,7 +26,7 @@ FOR_ALL_THREADS = {
     "transaction": "gives a decorator; what that calls, register, refuses",
     "handles_condition": "looks a name up in a value that is replaced as a whole, never changed",
     "let_others_run": "does nothing where nothing is ready; what it calls otherwise, run_ready, refuses",
-    "give_up": "frees by assignments alone, as the end of a strand needs it wherever that happens",
+    "give_up": "frees by assignments alone, as the end of a fiber needs it wherever that happens",
     "to_abend": "makes a value of a value",
 }
 """Methods that look at nothing that another thread may be changing, each with why."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
     from tdqsim.cics import Recorder
-    from tdqsim.hosting import Strand
+    from tdqsim.hosting import Fiber
 
 _RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
 """The parameters that may name the resource of a command."""
@@ -53,8 +53,8 @@ class _Frame:
 
     span: Span
     began_ns: int
-    strand: Strand
-    outer: _Frame | None  # the frame around it on the strand
+    fiber: Fiber
+    outer: _Frame | None  # the frame around it on the fiber
     task: Task | None = None  # of a command
     arguments: Mapping[str, object] | None = None  # of a command: the same object at its beginning and its end
     is_request: bool = False  # whether the message requests the task that begins in it
@@ -71,19 +71,19 @@ class _Open:
 
 
 _Holder: TypeAlias = _Frame | _Open | None
-_INNERMOST: Final[dict[Strand, _Frame]] = {}
-"""The innermost frame of each strand. Not by region: a mirror task of another region may run on the same strand."""
+_INNERMOST: Final[dict[Fiber, _Frame]] = {}
+"""The innermost frame of each fiber. Not by region: a mirror task of another region may run on the same fiber."""
 
 
 def _close(frame: _Frame, time_ns: int) -> None:
     """End a frame, and the frames inside it that did not return."""
-    inner: _Frame | None = _INNERMOST.pop(frame.strand, None) if frame.open else None
+    inner: _Frame | None = _INNERMOST.pop(frame.fiber, None) if frame.open else None
     while inner is not None and frame.open:
         inner.open = False
         inner.span.end(time_ns)
         inner = inner.outer
     if inner is not None:
-        _INNERMOST[frame.strand] = inner
+        _INNERMOST[frame.fiber] = inner
 
 
 class Tracing:
@@ -189,7 +189,7 @@ class Tracing:
     # -- spans ----------------------------------------------------------------------------------------------------
 
     def _around(self) -> _Frame | None:
-        """The innermost frame of the strand. A command from which its task has ended by an exception ends now."""
+        """The innermost frame of the fiber. A command from which its task has ended by an exception ends now."""
         frame = _INNERMOST.get(self._region.dispatcher.current)
         while frame is not None and frame.task is not None and TaskInternals(frame.task).ended:
             _close(frame, self._now())
@@ -199,9 +199,9 @@ class Tracing:
     def _begin_frame(
         self, name: str, holder: _Holder, facts: Mapping[str, object], kind: SpanKind = SpanKind.INTERNAL
     ) -> _Frame:
-        now, strand = self._now(), self._region.dispatcher.current
-        frame = _Frame(self._begin(name, now, holder, facts, kind), now, strand, _INNERMOST.get(strand))
-        _INNERMOST[strand] = frame
+        now, fiber = self._now(), self._region.dispatcher.current
+        frame = _Frame(self._begin(name, now, holder, facts, kind), now, fiber, _INNERMOST.get(fiber))
+        _INNERMOST[fiber] = frame
         return frame
 
     def _begin_task(self, task: Task) -> _Open:

@@ -170,7 +170,7 @@ def test_a_triggered_task(region: Region) -> None:
 
     triggered = calls(started(region, writes("TRGQ")), n=300)
     plain = calls(started(region, writes("PLNQ")), n=300)
-    # a task, its EIB and its strand, two turns of the dispatcher and two switches of stacks
+    # a task, its EIB and its fiber, two turns of the dispatcher and two switches of stacks
     what = "WRITEQ that triggers an empty task, above the plain one, in empty calls"
     hold(270, triggered - plain, what, wanted=120)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
 SECOND = 1_000_000_000
@@ -70,7 +70,7 @@ def test_a_chooser_decides_instead_of_the_seed():
     assert ran == [3, 2, 1, 0]
 
 
-def test_a_strand_keeps_control_until_it_waits():
+def test_a_fiber_keeps_control_until_it_waits():
     dispatcher, seen = Dispatcher(), []
     gate = Gate(dispatcher)
 
@@ -99,7 +99,7 @@ def test_result_gives_the_value_and_raises_what_was_raised():
     assert isinstance(failing.exception, ZeroDivisionError)
 
 
-def test_a_failing_strand_harms_nobody_else():
+def test_a_failing_fiber_harms_nobody_else():
     dispatcher = Dispatcher()
     dispatcher.spawn(lambda: 1 // 0, name="bad")
     good = dispatcher.spawn(lambda: "fine", name="good")
@@ -150,7 +150,7 @@ def test_a_newcomer_does_not_overtake():
     waiting = dispatcher.spawn(lambda: dispatcher.wait(lambda: WAIT, queue), name="early")
     dispatcher.run()
     assert queue.is_first(waiting)
-    assert not queue.is_first(Strand(dispatcher, 99, "late", None))
+    assert not queue.is_first(Fiber(dispatcher, 99, "late", None))
 
 
 @freeze_time("2026-01-01")
@@ -230,7 +230,7 @@ def test_after_waiting_for_ever_the_dispatcher_still_works():
     assert dispatcher.spawn(lambda: 1, name="next").result() == 1
 
 
-def test_the_program_outside_waits_while_strands_bring_it_about():
+def test_the_program_outside_waits_while_fibers_bring_it_about():
     dispatcher = Dispatcher()
     gate = Gate(dispatcher)
     dispatcher.spawn(gate.unlock, name="porter")
@@ -242,24 +242,24 @@ def test_run_leaves_suspended_what_nothing_ends():
     gate = Gate(dispatcher)
     handle = dispatcher.spawn(gate.wait, name="waits")
     dispatcher.run()
-    assert [strand.name for strand in dispatcher.strands] == ["waits"]
+    assert [fiber.name for fiber in dispatcher.fibers] == ["waits"]
     assert handle.waiting_for is gate.queue
 
 
-def test_run_inside_a_strand_is_refused():
+def test_run_inside_a_fiber_is_refused():
     dispatcher = Dispatcher()
     handle = dispatcher.spawn(dispatcher.run, name="eager")
     with pytest.raises(TdqError, match="outside the tasks"):
         handle.result()
 
 
-def test_one_strand_can_wait_for_the_end_of_another():
+def test_one_fiber_can_wait_for_the_end_of_another():
     dispatcher = Dispatcher()
     inner = dispatcher.spawn(lambda: "inner value", name="inner")
     assert dispatcher.spawn(inner.result, name="outer").result() == "inner value"
 
 
-def test_cancel_raises_in_the_waiting_strand():
+def test_cancel_raises_in_the_waiting_fiber():
     dispatcher = Dispatcher()
     gate = Gate(dispatcher)
     handle = dispatcher.spawn(gate.wait, name="waits")
@@ -270,14 +270,14 @@ def test_cancel_raises_in_the_waiting_strand():
     assert not handle.cancel(LookupError("again"))
 
 
-def test_a_strand_that_does_not_wait_is_not_cancelled():
+def test_a_fiber_that_does_not_wait_is_not_cancelled():
     dispatcher = Dispatcher()
     handle = dispatcher.spawn(lambda: "ran", name="ready")
     assert not handle.cancel(LookupError("too early"))
     assert handle.result() == "ran"
 
 
-def test_strands_that_a_repeated_attempt_makes_ready_are_traced():
+def test_fibers_that_a_repeated_attempt_makes_ready_are_traced():
     dispatcher, traced = Dispatcher(), []
     first, second = Gate(dispatcher, "FIRST"), Gate(dispatcher, "SECOND")
 
@@ -287,13 +287,13 @@ def test_strands_that_a_repeated_attempt_makes_ready_are_traced():
 
     dispatcher.spawn(waits, name="waits")
     dispatcher.run()
-    first.open = True  # without waking the strand: only a repeated attempt finds it open
-    dispatcher.on_dispatch = lambda strand: traced.append(str(strand.name))
+    first.open = True  # without waking the fiber: only a repeated attempt finds it open
+    dispatcher.on_dispatch = lambda fiber: traced.append(str(fiber.name))
     assert second.wait() == "through"
     assert traced == ["waits", "opens"]
 
 
-def test_a_caught_cancel_lets_the_strand_go_on():
+def test_a_caught_cancel_lets_the_fiber_go_on():
     dispatcher = Dispatcher()
     gate = Gate(dispatcher)
 
@@ -309,7 +309,7 @@ def test_a_caught_cancel_lets_the_strand_go_on():
     assert handle.result() == "went on"
 
 
-def test_yield_lets_ready_strands_go_first():
+def test_yield_lets_ready_fibers_go_first():
     dispatcher, seen = Dispatcher(), []
 
     def polite():
@@ -363,7 +363,7 @@ def test_a_passive_timer_does_not_move_the_clock_unless_somebody_waits():
     assert fired == [1]
 
 
-def test_end_strands_ends_waiting_and_unstarted_ones_in_order():
+def test_end_fibers_ends_waiting_and_unstarted_ones_in_order():
     dispatcher, ended, owner = Dispatcher(), [], object()
     gate = Gate(dispatcher)
 
@@ -379,14 +379,14 @@ def test_end_strands_ends_waiting_and_unstarted_ones_in_order():
     dispatcher.run()
     unstarted = dispatcher.spawn(lambda: ended.append("started"), name="c", owner=owner)
     foreign = dispatcher.spawn(lambda: "lives", name="d", owner=object())
-    doomed = dispatcher.end_strands(owner, "the region is closed", RegionClosed)
-    assert [strand.name for strand in doomed] == ["a", "b", "c"]
+    doomed = dispatcher.end_fibers(owner, "the region is closed", RegionClosed)
+    assert [fiber.name for fiber in doomed] == ["a", "b", "c"]
     assert ended == ["a", "b"]
     assert isinstance(unstarted.exception, RegionClosed)
     assert foreign.result() == "lives"
 
 
-def test_a_strand_that_waits_again_while_it_is_ended_is_ended_again():
+def test_a_fiber_that_waits_again_while_it_is_ended_is_ended_again():
     dispatcher, owner = Dispatcher(), object()
     gate, tries = Gate(dispatcher), []
 
@@ -399,9 +399,9 @@ def test_a_strand_that_waits_again_while_it_is_ended_is_ended_again():
 
     dispatcher.spawn(stubborn, name="stubborn", owner=owner)
     dispatcher.run()
-    dispatcher.end_strands(owner, "closed", RegionClosed)
+    dispatcher.end_fibers(owner, "closed", RegionClosed)
     assert len(tries) == 3
-    assert dispatcher.strands == ()
+    assert dispatcher.fibers == ()
 
 
 def test_no_greenlet_is_left_behind():
@@ -463,10 +463,10 @@ def test_a_change_that_nobody_told_is_seen_when_there_is_nothing_else_to_do(othe
     dispatcher = Dispatcher()
     gate = Gate(dispatcher)
     shut = Gate(dispatcher, "SHUT")
-    strands = [dispatcher.spawn(gate.wait, name="A"), *(dispatcher.spawn(shut.wait, name="B") for _ in range(others))]
+    fibers = [dispatcher.spawn(gate.wait, name="A"), *(dispatcher.spawn(shut.wait, name="B") for _ in range(others))]
     dispatcher.run_ready()
-    assert not strands[0].done
+    assert not fibers[0].done
     dispatcher.spawn(lambda: setattr(gate, "open", True), name="C")
     dispatcher.run()
-    assert strands[0].done
-    assert [strand.done for strand in strands[1:]] == [False] * others
+    assert fibers[0].done
+    assert [fiber.done for fiber in fibers[1:]] == [False] * others

@@ -16,7 +16,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.engine import CallCancelled, Engine, EngineFault, EngineStopped, Stopped
-from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
+from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import RegionClosed, WrongThread
 
@@ -59,7 +59,7 @@ def test_what_is_due_comes_while_others_only_look(engine):
     waits = engine.submit(lambda: Gate(engine).wait(1_000_000))
     seen = []
     while not waits.done() and len(seen) < 1_000_000:
-        engine.look(lambda: seen.append(len(engine.dispatcher.strands)))
+        engine.look(lambda: seen.append(len(engine.dispatcher.fibers)))
         if len(seen) % 1000 == 0:
             engine.outside(lambda: None).result(LONG)
     with pytest.raises(TimedOut):

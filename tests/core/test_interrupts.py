@@ -19,17 +19,17 @@ from tdqsim.core import _turns as turns_module
 from tdqsim.core import clock as clock_module
 from tdqsim.core import deadlines as deadlines_module
 from tdqsim.core import dispatch as dispatch_module
-from tdqsim.core import strand as strand_module
+from tdqsim.core import fiber as fiber_module
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, WouldWaitForever
 
 SECOND = 1_000_000_000
 FILES = {
     dispatch_module.__file__,
     turns_module.__file__,
-    strand_module.__file__,
+    fiber_module.__file__,
     clock_module.__file__,
     deadlines_module.__file__,
 }
@@ -38,7 +38,7 @@ FILES = {
 class Injector:
     """Raises KeyboardInterrupt at the nth line that is run in the dispatcher's and the clock's files.
 
-    Greenlets have trace functions of their own, so that each strand sets it anew.
+    Greenlets have trace functions of their own, so that each fiber sets it anew.
 
     Attributes:
         seen: how many lines were run.
@@ -74,7 +74,7 @@ class Injector:
 
 
 class Shop:
-    """Strands that take and give things, wait with and without deadlines, and yield; each thing is there once."""
+    """Fibers that take and give things, wait with and without deadlines, and yield; each thing is there once."""
 
     def __init__(self, injector: Injector | None, seed: int) -> None:
         self.injector = injector
@@ -84,7 +84,7 @@ class Shop:
         self.begun: list[str] = []
         self.over: list[str] = []
         self.fired: list[str] = []
-        self.strands: list[Strand] = []
+        self.fibers: list[Fiber] = []
 
     def take(self) -> int:
         def attempt() -> Any:
@@ -127,8 +127,8 @@ class Shop:
         self.dispatcher.call_at(now + SECOND, lambda: self.fired.append("timer"))
         self.dispatcher.call_after_round(lambda: self.fired.append("round"))
         for number in range(4):
-            name = f"strand {number}"
-            self.strands.append(self.dispatcher.spawn(lambda name=name: self.work(name), name=name))
+            name = f"fiber {number}"
+            self.fibers.append(self.dispatcher.spawn(lambda name=name: self.work(name), name=name))
 
     def go(self) -> None:
         self.dispatcher.run_ready()
@@ -142,15 +142,15 @@ class Shop:
     def check(self, where: str) -> None:
         dispatcher = self.dispatcher
         dispatcher.run()
-        assert dispatcher.strands == (), where
+        assert dispatcher.fibers == (), where
         assert dispatcher.current is dispatcher.outside, where
-        assert all(strand.done for strand in self.strands), where
+        assert all(fiber.done for fiber in self.fibers), where
         assert sorted(self.begun) == sorted(self.over), where
-        ended = [strand for strand in self.strands if isinstance(strand.exception, KeyboardInterrupt)]
+        ended = [fiber for fiber in self.fibers if isinstance(fiber.exception, KeyboardInterrupt)]
         assert len(ended) <= 1, where
-        others = [strand for strand in self.strands if strand not in ended]
-        assert [strand.exception for strand in others] == [None] * len(others), where
-        assert {strand.name for strand in others} <= set(self.begun), where
+        others = [fiber for fiber in self.fibers if fiber not in ended]
+        assert [fiber.exception for fiber in others] == [None] * len(others), where
+        assert {fiber.name for fiber in others} <= set(self.begun), where
         assert set(self.fired) == ({"timer", "round"} if self.opened else set(self.fired)), where
         assert len(self.shelf) == 0, where
         assert dispatcher.next_deadline_ns() is None, where
@@ -163,8 +163,8 @@ class Shop:
         """A signal may hit this test's own lines too; but nobody is lost."""
         dispatcher = self.dispatcher
         dispatcher.run()
-        assert dispatcher.strands == ()
-        assert all(strand.done for strand in self.strands)
+        assert dispatcher.fibers == ()
+        assert all(fiber.done for fiber in self.fibers)
         assert len(self.shelf) == 0
         assert dispatcher.spawn(lambda: "works", name="next").result() == "works"
 
@@ -208,24 +208,24 @@ def test_an_interrupt_at_every_line_loses_nobody(seed, times):
     assert len(live_through_all(seed, times)) > 150
 
 
-def test_a_strand_whose_start_is_interrupted_never_runs():
+def test_a_fiber_whose_start_is_interrupted_never_runs():
     for nth in range(1, 1000):
         dispatcher, ran, injector = Dispatcher(Clock()), [], Injector(nth)
         with suppress(KeyboardInterrupt), injector:
             dispatcher.spawn(lambda: ran.append("ran"), name="interrupted")  # noqa: B023
         dispatcher.run()
         assert ran == ([] if injector.where else ["ran"]), injector.where
-        assert dispatcher.strands == (), injector.where
+        assert dispatcher.fibers == (), injector.where
         assert dispatcher.spawn(lambda: "works", name="next").result() == "works", injector.where
         if not injector.where:
             assert nth > 5
             return
-    raise AssertionError("the start of a strand does not end")
+    raise AssertionError("the start of a fiber does not end")
 
 
 @freeze_time("2026-01-01")
 def test_the_interrupts_notice_a_dispatcher_that_does_not_recover(monkeypatch):
-    def forgetful(self: Dispatcher, _error: BaseException, current: Strand) -> None:
+    def forgetful(self: Dispatcher, _error: BaseException, current: Fiber) -> None:
         self.current = current
 
     monkeypatch.setattr(Dispatcher, "_recover", forgetful)
@@ -245,26 +245,26 @@ def test_an_interrupt_at_every_line_of_an_end_can_be_followed_by_another_end():
         waiting = [shop.dispatcher.spawn(pause, name=str(n), owner=owner) for n in range(3)]
         with injector, suppress(KeyboardInterrupt):
             shop.dispatcher.run_ready()
-            shop.dispatcher.end_strands(owner, "closed", RegionClosed)
+            shop.dispatcher.end_fibers(owner, "closed", RegionClosed)
         sys.settrace(None)
-        shop.dispatcher.end_strands(owner, "closed", RegionClosed)
-        assert all(strand.done for strand in waiting), injector.where
-        assert shop.dispatcher.strands == (), injector.where
+        shop.dispatcher.end_fibers(owner, "closed", RegionClosed)
+        assert all(fiber.done for fiber in waiting), injector.where
+        assert shop.dispatcher.fibers == (), injector.where
         shop.dispatcher.run()
         if not injector.where:
             break
 
 
-# -- strands that hand over to each other -----------------------------------------------------------------------------
+# -- fibers that hand over to each other -----------------------------------------------------------------------------
 
 
 class Relay:
-    """Strands that do nothing but let each other go first, on a dispatcher that has workers in reserve.
+    """Fibers that do nothing but let each other go first, on a dispatcher that has workers in reserve.
 
     Args:
         injector: interrupts.
         seed: the dispatcher's.
-        goes_on: whether a strand that is interrupted goes on, as a program may that catches everything.
+        goes_on: whether a fiber that is interrupted goes on, as a program may that catches everything.
     """
 
     def __init__(self, injector: Injector, seed: int, *, goes_on: bool) -> None:
@@ -273,7 +273,7 @@ class Relay:
         for name in ("one", "two", "three"):
             self.dispatcher.spawn(self.dispatcher.yield_now, name=name)
         self.dispatcher.run()
-        self.strands = [self.dispatcher.spawn(partial(self.run, each), name=str(each)) for each in range(4)]
+        self.fibers = [self.dispatcher.spawn(partial(self.run, each), name=str(each)) for each in range(4)]
         self.over: list[int] = []
 
     def run(self, number: int) -> None:
@@ -285,15 +285,15 @@ class Relay:
                 if not self.goes_on:
                     raise
         if number == 1:
-            self.strands.append(self.dispatcher.spawn(partial(self.run, 9), name="9"))
+            self.fibers.append(self.dispatcher.spawn(partial(self.run, 9), name="9"))
         self.over.append(number)
 
     def check(self, where: str) -> None:
         """Everybody has come to an end but the one that was interrupted, which may have ended with that."""
         self.dispatcher.run()
-        assert self.dispatcher.strands == (), where
+        assert self.dispatcher.fibers == (), where
         assert self.dispatcher.current is self.dispatcher.outside, where
-        ended = [int(strand.name) for strand in self.strands if isinstance(strand.exception, KeyboardInterrupt)]
+        ended = [int(fiber.name) for fiber in self.fibers if isinstance(fiber.exception, KeyboardInterrupt)]
         assert len(ended) <= 1, where
         expected = {0, 1, 2, 3, 9} - set(ended) - ({9} if 1 in ended and 9 not in self.over else set())
         assert set(self.over) - set(ended) == expected, where

@@ -11,7 +11,7 @@ import pytest
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, TimedOut, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
 
@@ -32,7 +32,7 @@ def elsewhere(call: Callable[[], Any]) -> BaseException | None:
 
 
 class World:
-    """A dispatcher with a strand that waits, one that is ready, and a timer."""
+    """A dispatcher with a fiber that waits, one that is ready, and a timer."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -50,7 +50,7 @@ class World:
         dispatcher, clock = self.dispatcher, self.clock
         return {
             "spawn": lambda: dispatcher.spawn(lambda: None, name="foreign"),
-            "begin": lambda: dispatcher.begin(Strand(dispatcher, "foreign", call=lambda: None)),
+            "begin": lambda: dispatcher.begin(Fiber(dispatcher, "foreign", call=lambda: None)),
             "run": dispatcher.run,
             "run_ready": dispatcher.run_ready,
             "step": dispatcher.step,
@@ -60,11 +60,11 @@ class World:
             "call_at": lambda: dispatcher.call_at(0, lambda: self.fired.append("at")),
             "wait": lambda: dispatcher.wait(lambda: self.fired.append("attempt"), self.gate),
             "next_deadline_ns": dispatcher.next_deadline_ns,
-            "end_strands": lambda: dispatcher.end_strands(None, "end", TdqError),
+            "end_fibers": lambda: dispatcher.end_fibers(None, "end", TdqError),
             "release_workers": dispatcher.release_workers,
             "check_thread": dispatcher.check_thread,
-            "Strand.result": self.ready.result,
-            "Strand.cancel": lambda: self.waits.cancel(LookupError()),
+            "Fiber.result": self.ready.result,
+            "Fiber.cancel": lambda: self.waits.cancel(LookupError()),
             "Timer.cancel": self.timer.cancel,
             "WaitQueue.wake_one": self.gate.wake_one,
             "WaitQueue.wake_all": self.gate.wake_all,
@@ -81,7 +81,7 @@ class World:
     def seen(self) -> tuple[object, ...]:
         dispatcher = self.dispatcher
         return (
-            dispatcher.strands, self.waits.waiting_for, self.waits.deadline_ns, self.ready.done, self.fired[:],
+            dispatcher.fibers, self.waits.waiting_for, self.waits.deadline_ns, self.ready.done, self.fired[:],
             dispatcher.turns, self.clock.time_ns(), self.clock.frozen, dispatcher.pending, dispatcher.current,
         )  # fmt: skip
 

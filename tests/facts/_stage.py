@@ -320,8 +320,8 @@ class SteppedSteps:
             return Outcome("nothing was issued")
         if len(self._outcomes) >= self._issued:
             return self._outcomes[self._issued - 1]
-        strand = self._stepped.strand
-        error = strand.exception if strand is not None and strand.done else None
+        fiber = self._stepped.fiber
+        error = fiber.exception if fiber is not None and fiber.done else None
         return Outcome("waits") if error is None else Outcome(name_of(error), error)
 
 

@@ -365,7 +365,7 @@ def test_a_close_that_is_interrupted_does_not_count_as_clean(tmp_path, monkeypat
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(system.dispatcher, "end_strands", interrupted)
+    monkeypatch.setattr(system.dispatcher, "end_fibers", interrupted)
     with pytest.raises(KeyboardInterrupt):
         system.close()
     with reopen(tmp_path / "store") as system:

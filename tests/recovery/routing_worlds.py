@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.ship.messages import STEPS
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.definitions import (
     define_connection,
     define_program,
@@ -56,7 +56,7 @@ class World:
         self.well = well
         self.told: list[str] = []
         self.scripts: dict[str, str] = {}
-        self.relays: dict[str, tuple[Strand, int]] = {}
+        self.relays: dict[str, tuple[Fiber, int]] = {}
         self.life = 0  # how often TORREG was started again, which clears its screens
         self.quiet = self.ending = False
         level = level or rng.choice((1, 1, 2))

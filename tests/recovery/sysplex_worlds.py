@@ -15,7 +15,7 @@ from tdqsim.cics import Abend, Region, Sysplex, Task
 from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.uow.indoubt import decisions, heuristics
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.errors import RegionClosed, StoreError, StoreFull
 from tdqsim.facts import Resp
@@ -57,7 +57,7 @@ class World:
         self.definitions = {letter: self._definitions(letter) for letter in self.letters}
         self.damage = 0
         self.told: list[str] = []
-        self.handles: list[Strand] = []
+        self.handles: list[Fiber] = []
         self.quiet, self.ending = True, False
         self.tokens = Counter()
         for letter in self.letters:
@@ -351,7 +351,7 @@ class World:
         for letter in self.letters:
             self._check_region(self[letter])
 
-    def _check_ending(self, handle: Strand) -> None:
+    def _check_ending(self, handle: Fiber) -> None:
         assert handle.done, handle
         error = handle.exception
         cause = error.cause if isinstance(error, Abend) else error

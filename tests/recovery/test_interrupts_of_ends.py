@@ -1,6 +1,6 @@
 """Whatever is raised at the end of a task, at whatever line: the end is completed later, and nothing of it is left.
 
-An exception is raised at each line of the package that the end of a task runs through, in its block or in a strand. What
+An exception is raised at each line of the package that the end of a task runs through, in its block or in a fiber. What
 comes next, a command or a run of the dispatcher, completes the end: the task is not listed, its ENQ, its unit of work and
 its terminal are free, and its queue's cycle goes on as often as it should.
 """
@@ -127,7 +127,7 @@ def test_the_cycle_of_a_task_whose_end_was_interrupted_goes_on_no_more_often(
         region.run()
         assert writer.done
         assert not region.tasks, interrupt.where
-        assert not region.dispatcher.strands, interrupt.where
+        assert not region.dispatcher.fibers, interrupt.where
         committed = writer.exception is None
         assert len(ran) <= 4, (ran, interrupt.where)
         rolled_back = sum(ran.count(record) > 1 for record in set(ran))

@@ -92,23 +92,23 @@ def _move(task: Task, source: str, target: str) -> None:
     task.syncpoint()
 
 
-def after_an_interrupt(world: World, strands: list[Any], where: object) -> None:
+def after_an_interrupt(world: World, fibers: list[Any], where: object) -> None:
     region = world.region
     region.run()
-    assert all(strand.done for strand in strands), where
-    assert sum(strand.exception is not None for strand in strands) <= 1, where
+    assert all(fiber.done for fiber in fibers), where
+    assert sum(fiber.exception is not None for fiber in fibers) <= 1, where
     found = world.contents()
     moved = [source for source, _ in MOVES if not found[source]]
     for source, target in MOVES:
         assert found[source] in ([], [RECORDS[source]]), where
         assert found[target].count(RECORDS[source]) == (source in moved), where
     assert len(found["OUT1"] + found["OUT2"]) == len(moved), where
-    for strand, (source, _) in zip(strands, MOVES, strict=True):
-        assert source in moved or strand.exception is not None, where
+    for fiber, (source, _) in zip(fibers, MOVES, strict=True):
+        assert source in moved or fiber.exception is not None, where
     assert world.triggered <= 1, where
     assert not region.tasks, where
     assert not region.recovery.units, where
-    assert not region.dispatcher.strands, where
+    assert not region.dispatcher.fibers, where
     with region.task() as other:  # it gets both ends of each queue
         for name in NAMES:
             other.readq_td(name, nohandle=True, nosuspend=True)
@@ -156,12 +156,12 @@ def test_each_unit_of_work_is_committed_once_or_not_at_all(
     met = 0
     for number in sampled(lines(world.region.run), every=every):
         world.fill()
-        strands = world.start()
+        fibers = world.start()
         interrupt = RaiseAt(number, kind, PACKAGE)
         with suppress(kind), interrupt:
             world.region.run()
         met += interrupt.where is not None
-        after_an_interrupt(world, strands, interrupt.where)
+        after_an_interrupt(world, fibers, interrupt.where)
         if not every or number % 10 == 0:
             and_after_a_restart(world, interrupt.where)
     world.region.close()
@@ -176,7 +176,7 @@ def test_an_interrupt_as_the_store_begins_to_commit_or_to_settle(
     """The commit that the tasks share is settled by the next caller, and is not made a second time."""
     world = World(tmp_path / "store")
     world.fill()
-    strands = world.start()
+    fibers = world.start()
     real, hits = getattr(Durable, name), []
 
     def raising(self: Durable, *given: Any) -> Any:
@@ -189,8 +189,8 @@ def test_an_interrupt_as_the_store_begins_to_commit_or_to_settle(
     with pytest.raises(kind):
         world.region.run()
     assert hits
-    after_an_interrupt(world, strands, name)
-    assert [strand.exception for strand in strands] == [None] * len(strands)
+    after_an_interrupt(world, fibers, name)
+    assert [fiber.exception for fiber in fibers] == [None] * len(fibers)
     and_after_a_restart(world, name)
     world.region.close()
 
@@ -220,7 +220,7 @@ def test_signals_at_any_moment_of_a_shared_commit(tmp_path: Path, rounds: int, d
         world = World(tmp_path / "store", durability)
         for number in range(rounds):
             world.fill()
-            strands = world.start()
+            fibers = world.start()
             signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.00005, 0.0008))
             try:
                 armed.append(True)
@@ -229,7 +229,7 @@ def test_signals_at_any_moment_of_a_shared_commit(tmp_path: Path, rounds: int, d
             except Boom:
                 hits += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
-            after_an_interrupt(world, strands, number)
+            after_an_interrupt(world, fibers, number)
             if draw.random() < 0.1:
                 and_after_a_restart(world, number)
         world.region.close()

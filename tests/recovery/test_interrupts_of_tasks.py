@@ -18,7 +18,7 @@ from freezegun import freeze_time
 
 import tdqsim
 from tdqsim.cics import Region, Task
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import Resp
 from tests.interrupts import RaiseAt
@@ -53,9 +53,9 @@ class World:
         self.region.dispatcher.on_dispatch = self._dispatched
         self.mine: list[Task] = []
 
-    def _dispatched(self, strand: Strand) -> None:
-        if strand.name.endswith("JOBT"):
-            self.begun.add(strand.number)
+    def _dispatched(self, fiber: Fiber) -> None:
+        if fiber.name.endswith("JOBT"):
+            self.begun.add(fiber.number)
 
     def outside(self) -> Task:
         self.mine.append(self.region.task())
@@ -69,11 +69,11 @@ class World:
                 task.syncpoint()
             task.end(normal=True)
         for task in self.region.tasks.values():
-            assert task._strand is not None
+            assert task._fiber is not None
         self.region.run()
 
     def _job(self, task: Task) -> None:
-        assert task._strand is not None
+        assert task._fiber is not None
         assert self.region.tasks[task.number] is task
         data = task.retrieve(nohandle=True)
         channel = task._level.channel_name if task._level is not None else ""
@@ -177,7 +177,7 @@ def test_a_task_is_made_whole_or_not_at_all(way: str, step: int) -> None:
         assert len(world.begun) == 1 or (not world.begun and interrupt.where and not certain), interrupt.where
         assert world.ran == [expected] or (not world.ran and interrupt.where), interrupt.where
         assert not region.tasks, interrupt.where
-        assert not region.dispatcher.strands, interrupt.where
+        assert not region.dispatcher.fibers, interrupt.where
         assert not region.recovery.units, interrupt.where
         again(world, interrupt)
 

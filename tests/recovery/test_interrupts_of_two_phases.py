@@ -54,14 +54,14 @@ def check(two: Complex, number: int, where: object) -> None:
         assert here.count(b"%d" % number) <= 1, where
 
 
-def after_an_interrupt(two: Complex, number: int, strands: list[Any], where: object) -> None:
+def after_an_interrupt(two: Complex, number: int, fibers: list[Any], where: object) -> None:
     """The others go on, and the link goes and comes back."""
     two.run()
     two.link().cut()
     two.run()
     two.link().restore()
     two.run()
-    assert all(strand.done for strand in strands), where
+    assert all(fiber.done for fiber in fibers), where
     check(two, number, where)
     assert not two.left(), where
     assert not two.in_doubt(), where
@@ -105,11 +105,11 @@ def test_both_regions_commit_or_neither(made: Complex, kind: type[BaseException]
     assert many > 1000
     step = 1 if every else many // SAMPLE
     for number in range(1 if every or kind is Boom else 1 + step // 2, many + 1, step):
-        strands = start(two, number)
+        fibers = start(two, number)
         interrupt = RaiseAt(number, kind, PACKAGE)
         with suppress(kind), interrupt:
             two.run()
-        after_an_interrupt(two, number, strands, interrupt.where)
+        after_an_interrupt(two, number, fibers, interrupt.where)
         if not every or number % 20 == 0:
             and_after_a_restart(two, interrupt.where)
 
@@ -139,7 +139,7 @@ def test_signals_at_any_moment_of_a_two_phase_commit(made: Complex, rounds: int)
     hits = 0
     try:
         for number in range(rounds):
-            strands = start(two, number)
+            fibers = start(two, number)
             signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.00005, 0.002))
             try:
                 armed.append(True)
@@ -148,7 +148,7 @@ def test_signals_at_any_moment_of_a_two_phase_commit(made: Complex, rounds: int)
             except Boom:
                 hits += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
-            after_an_interrupt(two, number, strands, number)
+            after_an_interrupt(two, number, fibers, number)
             if draw.random() < 0.1:
                 and_after_a_restart(two, number)
     finally:

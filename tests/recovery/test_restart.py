@@ -157,9 +157,9 @@ def test_a_region_that_fails_ends_its_tasks_and_undoes_nothing(tmp_path):
     outside = region.task()
     region.dispatcher.run_ready()
     survivors = region.close(clean=False)
-    assert [strand.name for strand in survivors] == [handle.name, waiting.name]
-    for strand in survivors:
-        assert isinstance(strand.exception, RegionClosed)
+    assert [fiber.name for fiber in survivors] == [handle.name, waiting.name]
+    for fiber in survivors:
+        assert isinstance(fiber.exception, RegionClosed)
     with pytest.raises(RegionClosed):
         outside.writeq_td("LOGQ", b"z")
     outside.end(normal=False)

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
-from tdqsim.core.strand import WAIT, WaitQueue
+from tdqsim.core.fiber import WAIT, WaitQueue
 from tdqsim.server.engine_bridge import EngineBridge
 
 
@@ -35,8 +35,8 @@ def test_results_and_exceptions_come_back(engine: Engine) -> None:
 def test_a_look_starts_no_task_and_its_exception_comes_back(engine: Engine) -> None:
     async def calls() -> None:
         bridge = EngineBridge(engine, asyncio.get_running_loop())
-        assert await bridge.submit(lambda: [each.name for each in engine.dispatcher.strands], "a call") == ["a call"]
-        assert await bridge.look(lambda: [each.name for each in engine.dispatcher.strands]) == []
+        assert await bridge.submit(lambda: [each.name for each in engine.dispatcher.fibers], "a call") == ["a call"]
+        assert await bridge.look(lambda: [each.name for each in engine.dispatcher.fibers]) == []
         with pytest.raises(ZeroDivisionError):
             await bridge.look(lambda: 1 / 0)
 

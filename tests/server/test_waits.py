@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim import Condition, Region, define_tdqueue
-from tdqsim.core.strand import TimedOut
+from tdqsim.core.fiber import TimedOut
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
 
@@ -50,7 +50,7 @@ def do(host, call):
 
 
 def settle(host):
-    """Every strand has had its turn."""
+    """Every fiber has had its turn."""
     for _ in range(3):
         do(host, lambda: None)
 

@@ -149,7 +149,7 @@ def fault_plans(region: Region) -> None:
 
 
 def suspended_tasks(region: Region) -> None:
-    assert list(region.dispatcher.strands) == []
+    assert list(region.dispatcher.fibers) == []
     region.start(lambda task: (task.enq(b"LEFT"), task.suspend(), task.delay(seconds=10)))
 
 

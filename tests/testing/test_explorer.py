@@ -233,7 +233,7 @@ def outcomes(programs: list[Program], limit: int, **options: Any) -> tuple[set[s
         try:
             region.run()
         finally:
-            waits = sorted(strand.name for strand in stage.dispatcher.strands if strand.waiting_for is not None)
+            waits = sorted(fiber.name for fiber in stage.dispatcher.fibers if fiber.waiting_for is not None)
             ends = [region.peek(name) for name in NAMES]
             seen.add(repr((sorted(logs.items(), key=repr), ends, waits, sorted(region.statistics.abends))))
             stage.deadlock = ""

@@ -19,8 +19,8 @@ from tdqsim.cics.kernel.interval import StartTime, post
 from tdqsim.cics.kernel.task import respond, to_abend
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.programs.commands import abend_program
+from tdqsim.core.fiber import WAIT, WaitQueue
 from tdqsim.core.own_frames import is_own_frame
-from tdqsim.core.strand import WAIT, WaitQueue
 from tdqsim.errors import StoreError
 from tdqsim.facts import EIBFN
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.core.clock import Clock
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
     from tdqsim.datasets import DDCard, SysoutSpool
 
 
@@ -285,9 +285,9 @@ class TaskInternals:
         self.completed("POST")
 
     @property
-    def strand(self) -> Strand | None:
-        """Its strand; None for the program outside, and when a task that a queue has started is over."""
-        return self._task._strand
+    def fiber(self) -> Fiber | None:
+        """Its fiber; None for the program outside, and when a task that a queue has started is over."""
+        return self._task._fiber
 
     @property
     def suspended(self) -> tuple[str, str] | None:

@@ -66,9 +66,9 @@ from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import Fiber
 from tdqsim.core.record_list import checked_records
 from tdqsim.core.store import Durability, Store
-from tdqsim.core.strand import Strand
 from tdqsim.errors import RegionClosed, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
@@ -577,7 +577,7 @@ class Region(RegionBase):
         )
 
     @explains_wrong_types
-    def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
+    def purge(self, handle: Fiber | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         self.dispatcher.check_thread()
         return self._core.task_manager.purge(handle, code)
@@ -808,7 +808,7 @@ class Region(RegionBase):
 
     # -- the end --------------------------------------------------------------------------------------------------
 
-    def shutdown(self, *, immediate: bool = False) -> tuple[Strand, ...]:
+    def shutdown(self, *, immediate: bool = False) -> tuple[Fiber, ...]:
         """End the region. Normally tasks run to their end first and no START expires; the next AUTO start is warm.
 
         Args:
@@ -823,7 +823,7 @@ class Region(RegionBase):
             self.dispatcher.run()
         return self.close(clean=not immediate)
 
-    def close(self, *, clean: bool = True) -> tuple[Strand, ...]:
+    def close(self, *, clean: bool = True) -> tuple[Fiber, ...]:
         """Close the region: the commands of suspended tasks raise RegionClosed, and the tasks end and are backed out.
 
         Args:

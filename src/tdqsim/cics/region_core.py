@@ -60,10 +60,10 @@ from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.collection import nothing_collected
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import Fiber
 from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
-from tdqsim.core.strand import Strand
 from tdqsim.errors import RegionClosed, StoreMissing
 from tdqsim.facts import Cvda, notice_words
 
@@ -161,7 +161,7 @@ class RegionCore(RegionData):
         self.enqueues: dict[bytes, Enqueue] = {}
         self.enqueued: dict[object, dict[bytes, Enqueue]] = {}  # what a task or unit of work holds
         self.browses: dict[str, Any] = {}
-        self.survivors: tuple[Strand, ...] = ()
+        self.survivors: tuple[Fiber, ...] = ()
         self.exits = Exits(self)
         self.directory = Directory(self)
         self.tdqueues = self.directory.installed
@@ -398,7 +398,7 @@ def _schedule(region: RegionCore, queue: IntraTdQueue) -> None:
 # -- the end -----------------------------------------------------------------------------------------------------------
 
 
-def end(region: RegionCore, *, clean: bool) -> tuple[Strand, ...]:
+def end(region: RegionCore, *, clean: bool) -> tuple[Fiber, ...]:
     """Close a region; see :meth:`tdqsim.cics.region.Region.close`."""
     if region.closed and not (region.failed and region.store.is_open):
         return ()
@@ -455,15 +455,15 @@ def _end(region: RegionCore, *, clean: bool) -> None:
 
 
 def _end_tasks(region: RegionCore) -> None:
-    region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed", RegionClosed)
+    region.survivors = region.dispatcher.end_fibers(region, f"the region {region.applid} is closed", RegionClosed)
     for task in tuple(region.tasks.values()):
         task.end(normal=False)
     region.task_manager.finish_ends()
     for uow in tuple(region.units.values()):
         if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
             indoubt.back_out_together(uow)
-    for strand in region.survivors:
-        region.notices.say("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
+    for fiber in region.survivors:
+        region.notices.say("task_ended_by_close", task=fiber.name, exception=repr(fiber.exception))
     if not region.readonly:
         region.statistics.end()
         restart.save_latches(region)
@@ -495,14 +495,14 @@ def let_go(region: RegionCore, *, clean: bool) -> None:
             region.failed = True
             raise
         finally:
-            _let_strands_go(region, clean=clean)
+            _let_fibers_go(region, clean=clean)
 
 
-def _let_strands_go(region: RegionCore, *, clean: bool) -> None:
+def _let_fibers_go(region: RegionCore, *, clean: bool) -> None:
     if region.aside is not None:
         region.aside.close()
     if not clean:
         text = f"the region {region.applid} has failed"
-        region.survivors = region.dispatcher.end_strands(region, text, RegionClosed)
-    if not region.dispatcher.strands:
+        region.survivors = region.dispatcher.end_fibers(region, text, RegionClosed)
+    if not region.dispatcher.fibers:
         region.dispatcher.release_workers()

@@ -60,8 +60,8 @@ class Report:
             counts = {key: counted[key] for key in ("writes", "reads", "deletes", "triggers", "peak_items")}
             queues.append({"TDQUEUE": name, **info.as_dict(plain=True), **counts})
         # Tasks of the region that wait for records that no task will write.
-        core, strands = on_demand.internals.core_of(region), region.dispatcher.strands
-        own = [(strand.name, strand.waiting_for) for strand in strands if strand.owner is core]
+        core, fibers = on_demand.internals.core_of(region), region.dispatcher.fibers
+        own = [(fiber.name, fiber.waiting_for) for fiber in fibers if fiber.owner is core]
         waiting = [f"{name} waits for {queue.name}" for name, queue in own if queue is not None]
         return cls(region.applid, region.options.sysid, seed, seconds, queues, tasks, abends, waiting)
 

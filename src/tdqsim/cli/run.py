@@ -22,7 +22,7 @@ from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
     from tdqsim.definitions.regionfile import RegionFile
     from tdqsim.job import JobClass
 
@@ -128,8 +128,8 @@ class _Watch:
         self.outcomes.watch(region)
         region.dispatcher.on_dispatch = self._dispatched
 
-    def _dispatched(self, strand: Strand) -> None:
-        self.outcomes.dispatched(strand)
+    def _dispatched(self, fiber: Fiber) -> None:
+        self.outcomes.dispatched(fiber)
         if self._job is not None and self._bar.due:
             self._bar.update("posting", *self._job.progress(self._region))
 

@@ -63,7 +63,7 @@ def _run(source: Path, options: Options, cache: Path, maps: Path) -> tuple[str, 
         )
         region.register("SURV", programs.program(source))
         region.screens.type("T001", "SURV")
-        handle = TaskInternals(next(iter(region.tasks.values()))).strand
+        handle = TaskInternals(next(iter(region.tasks.values()))).fiber
         region.run()
         if handle is None or not handle.done:
             return "yes", "waits for input"

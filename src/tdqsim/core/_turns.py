@@ -1,6 +1,6 @@
-"""Turns: which strand runs next, on which greenlet, and how the state is repaired after an exception at any line.
+"""Turns: which fiber runs next, on which greenlet, and how the state is repaired after an exception at any line.
 
-This is the lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`; its module has the theory. Here ready strands get
+This is the lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`; its module has the theory. Here ready fibers get
 their turns, one at a time, and end. The upper half adds waiting and time.
 """
 
@@ -17,7 +17,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from tdqsim.core.clock import belongs_here
 from tdqsim.core.deadlines import Agenda
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.errors import WrongThread
 
 _IDLE_WORKERS_KEPT: Final = 64
@@ -25,33 +25,33 @@ _PLACE: Final = attrgetter("place_ns")
 
 
 class Turns:
-    """The strands of a dispatcher and their turns; :class:`Dispatcher` documents the public attributes.
+    """The fibers of a dispatcher and their turns; :class:`Dispatcher` documents the public attributes.
 
     Args:
-        outside: the strand that stands for the program outside.
+        outside: the fiber that stands for the program outside.
         seed: the dispatcher's seed.
         agenda: the dispatcher's deadlines.
     """
 
     thread: int
 
-    def __init__(self, outside: Strand, seed: int, agenda: Agenda) -> None:
+    def __init__(self, outside: Fiber, seed: int, agenda: Agenda) -> None:
         belongs_here(self)
         self.outside = self.current = outside
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
-        self.on_dispatch: Callable[[Strand], None] | None = None
+        self.on_dispatch: Callable[[Fiber], None] | None = None
         self._draw = _draw(seed)
-        self.ready: deque[Strand] = deque()
+        self.ready: deque[Fiber] = deque()
         self.chooser = None
-        self._live: dict[int, Strand] = {}
-        self._ranked = False  # strands have ranks: the ready ones are kept in the order of their places
+        self._live: dict[int, Fiber] = {}
+        self._ranked = False  # fibers have ranks: the ready ones are kept in the order of their places
         self._agenda = agenda
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
         self._idle_workers: list[greenlet] = []
-        self._flows = False  # a strand may switch straight to the next one, without going through the loop
+        self._flows = False  # a fiber may switch straight to the next one, without going through the loop
         self._turns = 0  # the number of turns given so far
-        self._asking = False  # the strand was dispatched only to repeat its attempt, not because it was woken
+        self._asking = False  # the fiber was dispatched only to repeat its attempt, not because it was woken
         self._doubtful = False  # an exception interrupted something, so a wake-up may have been lost
 
     def check_thread(self) -> None:
@@ -67,56 +67,56 @@ class Turns:
             )
 
     @property
-    def chooser(self) -> Callable[[list[Strand]], int] | None:
+    def chooser(self) -> Callable[[list[Fiber]], int] | None:
         """See the dispatcher."""
         return self._chooser
 
     @chooser.setter
-    def chooser(self, chooser: Callable[[list[Strand]], int] | None) -> None:
+    def chooser(self, chooser: Callable[[list[Fiber]], int] | None) -> None:
         self._chooser = chooser
-        self._next_ready: Callable[[], Strand] = self._pick if chooser or self.seed else self.ready.popleft
+        self._next_ready: Callable[[], Fiber] = self._pick if chooser or self.seed else self.ready.popleft
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
-    def make_ready(self, strand: Strand) -> None:
+    def make_ready(self, fiber: Fiber) -> None:
         self.check_thread()
-        if not strand.in_ready:
-            if strand is not self.outside:
-                self.add_ready(strand)
-            strand.in_ready = True  # after the append: if interrupted between, it is appended twice, which is harmless
+        if not fiber.in_ready:
+            if fiber is not self.outside:
+                self.add_ready(fiber)
+            fiber.in_ready = True  # after the append: if interrupted between, it is appended twice, which is harmless
 
-    def add_ready(self, strand: Strand) -> None:
-        """Add a strand to the ready ones: behind the others, or at its place once strands have ranks."""
+    def add_ready(self, fiber: Fiber) -> None:
+        """Add a fiber to the ready ones: behind the others, or at its place once fibers have ranks."""
         ready = self.ready
         if self._ranked:
-            place = strand.place_ns = self._agenda.now() - strand.rank_ns
+            place = fiber.place_ns = self._agenda.now() - fiber.rank_ns
             if ready and ready[-1].place_ns > place:
-                ready.insert(bisect_right(ready, place, key=_PLACE), strand)
+                ready.insert(bisect_right(ready, place, key=_PLACE), fiber)
                 return
-        ready.append(strand)
+        ready.append(fiber)
 
-    def rank(self, strand: Strand, rank_ns: int) -> None:
-        """Let a strand count as ready some time before it became ready; a negative time lets it count as ready later.
+    def rank(self, fiber: Fiber, rank_ns: int) -> None:
+        """Let a fiber count as ready some time before it became ready; a negative time lets it count as ready later.
 
-        So a strand with a rank overtakes those that have become ready since. It does not change the order of those
+        So a fiber with a rank overtakes those that have become ready since. It does not change the order of those
         ready already. The first call costs every later change to ready a little.
         """
         if not self._ranked:
             self._ranked = True
             for each in self.ready:
                 each.place_ns = self._agenda.now()
-        strand.rank_ns = rank_ns
+        fiber.rank_ns = rank_ns
 
     def _settle(self) -> None:
-        """Run strands until none is ready, idle hooks included."""
+        """Run fibers until none is ready, idle hooks included."""
         while self._settle_one():
             pass
 
     def _settle_one(self, *, flows: bool = True) -> bool:
-        """Dispatch one ready strand, or call the idle hooks; False when there was nothing to do.
+        """Dispatch one ready fiber, or call the idle hooks; False when there was nothing to do.
 
         Args:
-            flows: the strand may switch straight to the next ready one, and so on, while the loop has nothing to do.
+            flows: the fiber may switch straight to the next ready one, and so on, while the loop has nothing to do.
         """
         if self.deadlines:
             self._agenda.fire_due()
@@ -129,47 +129,47 @@ class Turns:
             hook()
         return bool(self.ready)
 
-    def _pick(self) -> Strand:
-        """Take the ready strand that the chooser or the seed picks, instead of the first one."""
+    def _pick(self) -> Fiber:
+        """Take the ready fiber that the chooser or the seed picks, instead of the first one."""
         ready, chooser = self.ready, self._chooser
         index = chooser(list(ready)) if chooser is not None else self._draw(len(ready))
         ready.rotate(-index)
-        strand = ready.popleft()
+        fiber = ready.popleft()
         ready.rotate(index)
-        return strand
+        return fiber
 
-    def _dispatch(self, strand: Strand, *, flows: bool = False) -> None:
+    def _dispatch(self, fiber: Fiber, *, flows: bool = False) -> None:
         before, flowed = self.current, self._flows
         self._flows = flows
         try:  # the worker switches back to this greenlet: the loop, or a task that closes a region and ends its tasks
-            self._begin_turn(strand, getcurrent()).switch()
+            self._begin_turn(fiber, getcurrent()).switch()
         finally:
             self.current, self._flows = before, flowed
 
-    def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
-        """Prepare a strand's turn; returns the greenlet to switch to: its worker, or ``hub`` if it has ended."""
-        strand.in_ready = False
-        if strand.done:
+    def _begin_turn(self, fiber: Fiber, hub: greenlet) -> greenlet:
+        """Prepare a fiber's turn; returns the greenlet to switch to: its worker, or ``hub`` if it has ended."""
+        fiber.in_ready = False
+        if fiber.done:
             return hub
         if not self._asking:
             self._turns += 1
             if self.on_dispatch is not None:
-                self.on_dispatch(strand)
-        self.current = strand
-        worker = strand.worker
+                self.on_dispatch(fiber)
+        self.current = fiber
+        worker = fiber.worker
         if worker is None:
             worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
-            strand.worker = worker
+            fiber.worker = worker
         if worker.parent is not hub:
             worker.parent = hub
         return worker
 
     def _hand_over(self, worker: greenlet) -> None:
-        """Leave a worker: switch to the next strand if the loop has nothing else to do, otherwise to the loop.
+        """Leave a worker: switch to the next fiber if the loop has nothing else to do, otherwise to the loop.
 
-        Switching to a strand requires an idle worker. The strand may need one, and a new greenlet that another worker
-        starts would begin at the call depth of that worker. No local variable here refers to a strand, because an idle
-        worker waits in this function and must not keep a strand alive.
+        Switching to a fiber requires an idle worker. The fiber may need one, and a new greenlet that another worker
+        starts would begin at the call depth of that worker. No local variable here refers to a fiber, because an idle
+        worker waits in this function and must not keep a fiber alive.
         """
         hub = worker.parent
         assert hub is not None, "only the main greenlet has no parent"
@@ -180,93 +180,93 @@ class Turns:
         else:
             hub.switch()
 
-    def _switch_out(self, strand: Strand) -> None:
-        worker = strand.worker
-        assert worker is not None, strand
+    def _switch_out(self, fiber: Fiber) -> None:
+        worker = fiber.worker
+        assert worker is not None, fiber
         try:
             self._hand_over(worker)
         except GreenletExit:
             raise
-        except BaseException as error:  # the program may catch it and continue: the next strand must not be lost
-            self._recover(error, strand)
+        except BaseException as error:  # the program may catch it and continue: the next fiber must not be lost
+            self._recover(error, fiber)
             raise
 
     def _work(self) -> None:
-        """The function of a worker greenlet: it runs one strand after another, because a new greenlet is expensive."""
+        """The function of a worker greenlet: it runs one fiber after another, because a new greenlet is expensive."""
         worker = getcurrent()
         while True:
-            strand = self.current
-            call, strand.call = strand.call, None  # None marks the strand as begun
-            assert call is not None, strand
+            fiber = self.current
+            call, fiber.call = fiber.call, None  # None marks the fiber as begun
+            assert call is not None, fiber
             try:
-                strand.value = call()
+                fiber.value = call()
             except GreenletExit as error:
-                if self.current is not strand:  # it waited, and is thrown away with its dispatcher
+                if self.current is not fiber:  # it waited, and is thrown away with its dispatcher
                     raise
-                strand.exception = RuntimeError(f"{strand} raised GreenletExit, which no program may raise")
-                strand.exception.__cause__ = error
-                if strand.abandon is not None:
-                    strand.abandon()
-            except Exception as error:  # noqa: BLE001  (any exception of the function is the strand's result)
-                strand.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
-                if strand.abandon is not None:
-                    strand.abandon()  # the function may have failed before it did anything, for lack of memory, say
-            self._finish(strand)
-            del call, strand  # an idle worker must not keep them alive
+                fiber.exception = RuntimeError(f"{fiber} raised GreenletExit, which no program may raise")
+                fiber.exception.__cause__ = error
+                if fiber.abandon is not None:
+                    fiber.abandon()
+            except Exception as error:  # noqa: BLE001  (any exception of the function is the fiber's result)
+                fiber.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
+                if fiber.abandon is not None:
+                    fiber.abandon()  # the function may have failed before it did anything, for lack of memory, say
+            self._finish(fiber)
+            del call, fiber  # an idle worker must not keep them alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
             self._hand_over(worker)
 
-    def _finish(self, strand: Strand) -> None:
-        """End a strand; it counts as ended after the first line, and the rest may be repeated."""
-        strand.done = True
-        strand.call = strand.worker = None
-        if strand.end_queue is not None:
-            strand.end_queue.wake_all()
-        self._live.pop(strand.number, None)
+    def _finish(self, fiber: Fiber) -> None:
+        """End a fiber; it counts as ended after the first line, and the rest may be repeated."""
+        fiber.done = True
+        fiber.call = fiber.worker = None
+        if fiber.end_queue is not None:
+            fiber.end_queue.wake_all()
+        self._live.pop(fiber.number, None)
 
     # -- after an exception ---------------------------------------------------------------------------------------
 
-    def _recover(self, error: BaseException, current: Strand) -> None:
-        """Repair the state after an exception at any line: no strand is lost, and each that can continue is ready.
+    def _recover(self, error: BaseException, current: Fiber) -> None:
+        """Repair the state after an exception at any line: no fiber is lost, and each that can continue is ready.
 
         Args:
             error: the exception.
-            current: the strand that runs now.
+            current: the fiber that runs now.
         """
         self.current = current
         self._asking = False
         self._doubtful = True
         self._agenda.recover(error)
         ended = []
-        for strand in tuple(self._live.values()):
-            worker = strand.worker
+        for fiber in tuple(self._live.values()):
+            worker = fiber.worker
             if worker is not None and worker.dead:
-                if strand.call is None:
-                    strand.exception = strand.exception or error
-                    strand.done = True
+                if fiber.call is None:
+                    fiber.exception = fiber.exception or error
+                    fiber.done = True
                 else:
-                    strand.worker = None  # the strand had not begun; it gets another worker
-            if strand.done:
-                self._finish(strand)
-                ended.append(strand)
+                    fiber.worker = None  # the fiber had not begun; it gets another worker
+            if fiber.done:
+                self._finish(fiber)
+                ended.append(fiber)
         self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
-        self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
+        self._keep_ready(dict.fromkeys(fiber for fiber in self.ready if not fiber.done))
         running = _running()
         known = set(self.ready)
-        for strand in self._live.values():
-            if strand not in known and strand.worker not in running:
-                self.add_ready(strand)
-            strand.in_ready = strand.worker not in running or strand in known
-        for strand in ended:
-            if strand.abandon is not None:
-                strand.abandon()
+        for fiber in self._live.values():
+            if fiber not in known and fiber.worker not in running:
+                self.add_ready(fiber)
+            fiber.in_ready = fiber.worker not in running or fiber in known
+        for fiber in ended:
+            if fiber.abandon is not None:
+                fiber.abandon()
 
-    def _keep_ready(self, strands: Collection[Strand]) -> None:
-        """Replace the ready strands; an interrupt in between leaves some in the queue twice, which is harmless."""
+    def _keep_ready(self, fibers: Collection[Fiber]) -> None:
+        """Replace the ready fibers; an interrupt in between leaves some in the queue twice, which is harmless."""
         before = len(self.ready)
-        self.ready.extend(strands)
+        self.ready.extend(fibers)
         for _ in range(before):
             self.ready.popleft()
 

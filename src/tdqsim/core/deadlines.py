@@ -12,10 +12,10 @@ from heapq import heappop, heappush
 from itertools import count
 
 from tdqsim.core.clock import Clock
-from tdqsim.core.strand import Strand, Timer
+from tdqsim.core.fiber import Fiber, Timer
 
-Entry = tuple[int, int, Strand | Timer]
-"""A moment, a unique number, and the strand or timer that is due then."""
+Entry = tuple[int, int, Fiber | Timer]
+"""A moment, a unique number, and the fiber or timer that is due then."""
 
 
 class Agenda:
@@ -23,7 +23,7 @@ class Agenda:
 
     Args:
         clock: the clock of all moments.
-        make_ready: lets a strand try again.
+        make_ready: lets a fiber try again.
 
     Attributes:
         deadlines: a heap of entries; the dispatcher checks at each turn whether it is empty.
@@ -32,7 +32,7 @@ class Agenda:
 
     __slots__ = ("_clock", "_firing", "_make_ready", "_numbers", "deadlines", "rounds")
 
-    def __init__(self, clock: Clock, make_ready: Callable[[Strand], None]) -> None:
+    def __init__(self, clock: Clock, make_ready: Callable[[Fiber], None]) -> None:
         self._clock = clock
         self._make_ready = make_ready
         self._numbers = count()
@@ -40,8 +40,8 @@ class Agenda:
         self.deadlines: list[Entry] = []
         self.rounds: list[tuple[int, Timer]] = []
 
-    def add(self, deadline_ns: int, who: Strand | Timer) -> None:
-        """Add a strand or timer that is due at a moment, in nanoseconds since 1970 UTC."""
+    def add(self, deadline_ns: int, who: Fiber | Timer) -> None:
+        """Add a fiber or timer that is due at a moment, in nanoseconds since 1970 UTC."""
         heappush(self.deadlines, (deadline_ns, next(self._numbers), who))
 
     def now(self) -> int:
@@ -53,8 +53,8 @@ class Agenda:
         self._drop_stale()
         return self.deadlines[0][0] if self.deadlines else None
 
-    def comes_to(self, waiting: Iterable[Strand]) -> bool:
-        """Whether the clock may jump to the next deadline: passive timers alone count only while a strand waits."""
+    def comes_to(self, waiting: Iterable[Fiber]) -> bool:
+        """Whether the clock may jump to the next deadline: passive timers alone count only while a fiber waits."""
         return any(not _is_passive(who) for _, _, who in self.deadlines) or any(each.waiting_for for each in waiting)
 
     @property
@@ -69,7 +69,7 @@ class Agenda:
             heappop(self.deadlines)
 
     def fire_due(self) -> None:
-        """Call the timers and wake the strands that are due by now."""
+        """Call the timers and wake the fibers that are due by now."""
         due = self.next_ns()
         if due is None or due > (now := self._clock.time_ns()):
             return
@@ -105,7 +105,7 @@ class Agenda:
             self.add(timer.deadline_ns, timer)
 
 
-def _is_passive(who: Strand | Timer) -> bool:
+def _is_passive(who: Fiber | Timer) -> bool:
     return isinstance(who, Timer) and who.passive
 
 

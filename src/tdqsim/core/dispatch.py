@@ -1,47 +1,47 @@
 """Tasks as greenlets on one dispatcher, similar to the CICS QR TCB.
 
-A task (here called a :class:`Strand`, since the core has no vendor terms) keeps control until it waits, and it can wait
-only inside a command. So two strands never run at once, nothing needs a lock, a frozen clock blocks no task, and the
+A task (here called a :class:`Fiber`, since the core has no vendor terms) keeps control until it waits, and it can wait
+only inside a command. So two fibers never run at once, nothing needs a lock, a frozen clock blocks no task, and the
 order of everything is a function of the seed.
 
 Waiting
     A command that may have to wait is an *attempt*: a callable that returns its result or :data:`WAIT`.
-    :meth:`Dispatcher.wait` tries it, parks the strand on a :class:`WaitQueue` while the attempt returns WAIT, and
-    tries again from scratch each time the queue is woken. A strand keeps its place in the queue until its wait is
-    over, and an attempt checks ``queue.is_first(strand)``. So waiters are served in order of arrival, whatever the
+    :meth:`Dispatcher.wait` tries it, parks the fiber on a :class:`WaitQueue` while the attempt returns WAIT, and
+    tries again from scratch each time the queue is woken. A fiber keeps its place in the queue until its wait is
+    over, and an attempt checks ``queue.is_first(fiber)``. So waiters are served in order of arrival, whatever the
     seed.
 
-Switching between strands
-    A strand that waits or ends switches straight to the next one if the loop would do nothing else: the program
-    outside is running all ready strands, no deadline is due, and the program outside itself is not ready. Otherwise it
-    switches to the loop. :meth:`Dispatcher.step` and the ending of strands give single turns, without such switches.
+Switching between fibers
+    A fiber that waits or ends switches straight to the next one if the loop would do nothing else: the program
+    outside is running all ready fibers, no deadline is due, and the program outside itself is not ready. Otherwise it
+    switches to the loop. :meth:`Dispatcher.step` and the ending of fibers give single turns, without such switches.
 
 Order
-    Seed 0 runs strands in the order in which they became ready; a strand with a rank (:meth:`Dispatcher.rank`) counts
-    as ready earlier than it was. Any other seed permutes the ready strands, and only them, whatever their ranks.
+    Seed 0 runs fibers in the order in which they became ready; a fiber with a rank (:meth:`Dispatcher.rank`) counts
+    as ready earlier than it was. Any other seed permutes the ready fibers, and only them, whatever their ranks.
     ``chooser`` replaces the seed by a decision from outside (schedule exploration).
 
 Time
-    Deadlines are moments on the shared clock. They are checked at every dispatch. When no strand is ready and one waits
+    Deadlines are moments on the shared clock. They are checked at every dispatch. When no fiber is ready and one waits
     with a deadline, a simulated clock jumps there.
 
 The program outside
-    Code that is not a strand (a test, the command line) may issue commands too. When such a command has to wait,
-    strands are run until its attempt succeeds. If nothing can make it succeed, :class:`WouldWaitForever` is raised
+    Code that is not a fiber (a test, the command line) may issue commands too. When such a command has to wait,
+    fibers are run until its attempt succeeds. If nothing can make it succeed, :class:`WouldWaitForever` is raised
     instead of hanging; it names the event waited for and the tasks that could cause it.
 
 Lost wake-ups
-    Code that changes a state wakes the strands that wait for it, but an interrupt may come between the change and the
-    wake-up. So before time moves, or a wait is given up, the attempt of each waiting strand is repeated silently: one
+    Code that changes a state wakes the fibers that wait for it, but an interrupt may come between the change and the
+    wake-up. So before time moves, or a wait is given up, the attempt of each waiting fiber is repeated silently: one
     that still returns WAIT leaves no trace. To avoid a cost quadratic in the number of waiters, this is done at a jump
-    of the clock only if at least as many turns as there are strands were given since the last time. It is always done
+    of the clock only if at least as many turns as there are fibers were given since the last time. It is always done
     after an interrupt, and when nothing else is left to do.
 
 Interrupts
-    An exception at any line (KeyboardInterrupt, a signal handler's exception) leaves no strand lost or half ended. The
+    An exception at any line (KeyboardInterrupt, a signal handler's exception) leaves no fiber lost or half ended. The
     single lines are not all safe. Instead, assignments are ordered so that ``_recover`` can restore the rest from a few
-    facts: a strand has ended when ``done`` is True or its greenlet is dead, it has begun when its ``call`` is None, and
-    every other strand may be made ready, since a strand that still has to wait parks again.
+    facts: a fiber has ended when ``done`` is True or its greenlet is dead, it has begun when its ``call`` is None, and
+    every other fiber may be made ready, since a fiber that still has to wait parks again.
 
 Threads
     A dispatcher belongs to the thread that made it. A call from another thread or a forked child raises
@@ -61,34 +61,34 @@ from tdqsim.core._turns import Turns
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.core.deadlines import Agenda
-from tdqsim.core.strand import Strand, TimedOut, Timer, WaitMark, WaitQueue
+from tdqsim.core.fiber import Fiber, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.errors import UsageError, WouldWaitForever
 
 T = TypeVar("T")
-S = TypeVar("S", bound=Strand)
+S = TypeVar("S", bound=Fiber)
 _REPEATED_WITHIN: Final = NS_PER_SECOND
-"""The longest rest, in real time, before the attempts of waiting strands are repeated."""
+"""The longest rest, in real time, before the attempts of waiting fibers are repeated."""
 
 
 class Dispatcher(Turns):
-    """Runs strands, one at a time, in an order given by the seed.
+    """Runs fibers, one at a time, in an order given by the seed.
 
     Args:
         clock: the clock for deadlines; a new simulated one by default.
-        seed: 0 for first ready, first run; any other number for one fixed permutation of ready strands.
+        seed: 0 for first ready, first run; any other number for one fixed permutation of ready fibers.
         agenda: the class that keeps the deadlines; called with the clock and :meth:`make_ready`.
 
     Raises:
         WrongThread: the clock belongs to another thread.
 
     Attributes:
-        current: the strand that runs, or the outside strand.
+        current: the fiber that runs, or the outside fiber.
         thread: identifier of the thread it belongs to; -1 in a forked child, where it belongs to no thread.
-        ready: the ready strands, in the order in which they became ready; always the same object.
+        ready: the ready fibers, in the order in which they became ready; always the same object.
         deadlines: the heap of :class:`~tdqsim.core.deadlines.Agenda`; always the same object.
-        on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
-        on_dispatch: called with each strand that is about to run, for traces; or None.
-        chooser: returns the index of the next strand in the list of ready ones, instead of the seed; or None.
+        on_idle: callables run whenever no fiber is ready, before time moves; shared commits are made here.
+        on_dispatch: called with each fiber that is about to run, for traces; or None.
+        chooser: returns the index of the next fiber in the list of ready ones, instead of the seed; or None.
     """
 
     @explains_wrong_types
@@ -96,10 +96,10 @@ class Dispatcher(Turns):
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
-        super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
+        super().__init__(Fiber(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
-        self._asked = 0  # the number of turns when the attempts of all waiting strands were last repeated
+        self._asked = 0  # the number of turns when the attempts of all waiting fibers were last repeated
         self._asked_outside = 0  # the number of turns when the program outside last tried its attempt
 
     def wake(self) -> None:
@@ -108,22 +108,22 @@ class Dispatcher(Turns):
 
     # -- starting and running -------------------------------------------------------------------------------------
 
-    def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None, local: Any = None) -> Strand:
-        """Make a strand that runs ``call``; it is ready at once and runs when it is dispatched.
+    def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None, local: Any = None) -> Fiber:
+        """Make a fiber that runs ``call``; it is ready at once and runs when it is dispatched.
 
         Args:
             call: the function.
             name: its name: text, or an object whose ``str()`` is the name.
             owner: the region or system that it belongs to.
-            local: data that the owner keeps with the strand.
+            local: data that the owner keeps with the fiber.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
-        return self.begin(Strand(self, name, owner, call, local))
+        return self.begin(Fiber(self, name, owner, call, local))
 
-    def begin(self, strand: S) -> S:
-        """Make a new strand ready. If this method raises an exception, the strand never runs.
+    def begin(self, fiber: S) -> S:
+        """Make a new fiber ready. If this method raises an exception, the fiber never runs.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -131,28 +131,28 @@ class Dispatcher(Turns):
         if self.thread != get_ident():
             self.check_thread()
         try:
-            strand.number = next(self._numbers)
-            self._live[strand.number] = strand
+            fiber.number = next(self._numbers)
+            self._live[fiber.number] = fiber
             if self._ranked:
-                self.add_ready(strand)
+                self.add_ready(fiber)
             else:
-                self.ready.append(strand)
-            strand.in_ready = True
-            return strand  # noqa: TRY300  (an interrupt may come at this line too)
+                self.ready.append(fiber)
+            fiber.in_ready = True
+            return fiber  # noqa: TRY300  (an interrupt may come at this line too)
         except BaseException as error:
-            strand.done = True
+            fiber.done = True
             self._recover(error, self.current)
             raise
 
     @property
     def pending(self) -> bool:
-        """Whether a dispatch could do something now. Commands outside a strand inline this check, for speed."""
+        """Whether a dispatch could do something now. Commands outside a fiber inline this check, for speed."""
         return bool(self.ready or self.deadlines)
 
     @property
     def can_go_on(self) -> bool:
-        """Whether a strand is ready, or will become ready without any action of the program outside."""
-        if self.ready or any(strand.deadline_ns is not None for strand in self._live.values()):
+        """Whether a fiber is ready, or will become ready without any action of the program outside."""
+        if self.ready or any(fiber.deadline_ns is not None for fiber in self._live.values()):
             return True
         return self._agenda.has_active_timer
 
@@ -162,12 +162,12 @@ class Dispatcher(Turns):
         return self._turns
 
     @property
-    def strands(self) -> tuple[Strand, ...]:
-        """The strands that have not ended, oldest first."""
+    def fibers(self) -> tuple[Fiber, ...]:
+        """The fibers that have not ended, oldest first."""
         return tuple(self._live.values())
 
     def run_ready(self) -> None:
-        """Run strands until none is ready; time does not move. Inside a strand this does nothing.
+        """Run fibers until none is ready; time does not move. Inside a fiber this does nothing.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -178,26 +178,26 @@ class Dispatcher(Turns):
             self._guarded(self._settle)
 
     def run(self) -> None:
-        """Run strands until none can continue; whenever none is ready, the clock moves to the next deadline.
+        """Run fibers until none can continue; whenever none is ready, the clock moves to the next deadline.
 
-        Strands that wait without a deadline stay suspended; see :attr:`strands`. A call of :meth:`wake` only interrupts
+        Fibers that wait without a deadline stay suspended; see :attr:`fibers`. A call of :meth:`wake` only interrupts
         the sleep of a real clock.
 
         Raises:
-            TdqError: called inside a strand.
+            TdqError: called inside a fiber.
             WrongThread: see :meth:`check_thread`.
         """
         self._check_outside("run()")
         self._guarded(self._run)
 
     def step(self) -> bool:
-        """Give one ready strand its turn, or call the idle hooks; for loops that have other work too.
+        """Give one ready fiber its turn, or call the idle hooks; for loops that have other work too.
 
         Returns:
             False when there was nothing to do, so that the loop may :meth:`rest`.
 
         Raises:
-            TdqError: called inside a strand.
+            TdqError: called inside a fiber.
             WrongThread: see :meth:`check_thread`.
         """
         self._check_outside("step()")
@@ -206,21 +206,21 @@ class Dispatcher(Turns):
     def rest(self) -> bool:
         """Sleep until a deadline comes or :meth:`wake` is called; a simulated clock jumps to the deadline.
 
-        The attempts of waiting strands are repeated before, or within a second. Call :meth:`step` next; it may find
+        The attempts of waiting fibers are repeated before, or within a second. Call :meth:`step` next; it may find
         nothing to do, because another thread may call :meth:`wake` at any time.
 
         Returns:
             Whether it has only slept, and nothing but :meth:`wake` has ended that.
 
         Raises:
-            TdqError: called inside a strand.
+            TdqError: called inside a fiber.
             WrongThread: see :meth:`check_thread`.
         """
         self._check_outside("rest()")
         return self._guarded(self._rest)
 
     def _guarded(self, call: Callable[[], T]) -> T:
-        """Call a function outside all strands, and repair the dispatcher's state after any exception."""
+        """Call a function outside all fibers, and repair the dispatcher's state after any exception."""
         try:
             return call()
         except BaseException as error:
@@ -260,10 +260,10 @@ class Dispatcher(Turns):
         return self.clock.rest(until)
 
     def yield_now(self, *, always: bool = False) -> None:
-        """Let other ready strands run first; outside a strand the same as :meth:`run_ready`.
+        """Let other ready fibers run first; outside a fiber the same as :meth:`run_ready`.
 
         Args:
-            always: switch to the loop even when no strand is ready, so that a loop around :meth:`step` can accept new
+            always: switch to the loop even when no fiber is ready, so that a loop around :meth:`step` can accept new
                 calls.
 
         Raises:
@@ -271,17 +271,17 @@ class Dispatcher(Turns):
         """
         if self.thread != get_ident():
             self.check_thread()
-        strand = self.current
-        if strand is self.outside:
+        fiber = self.current
+        if fiber is self.outside:
             self._guarded(self._settle)
         elif self.ready or self._rounds or always:
-            if not strand.in_ready:
-                self.add_ready(strand)
-                strand.in_ready = True
-            self._switch_out(strand)
+            if not fiber.in_ready:
+                self.add_ready(fiber)
+                fiber.in_ready = True
+            self._switch_out(fiber)
 
     def call_after_round(self, callback: Callable[[], None]) -> None:
-        """Call a function, outside any strand, after one round: as many turns as there are ready strands now.
+        """Call a function, outside any fiber, after one round: as many turns as there are ready fibers now.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -304,70 +304,70 @@ class Dispatcher(Turns):
 
         Raises:
             TimedOut: the deadline came first.
-            WouldWaitForever: nothing can end the wait (only outside a strand; a strand just stays suspended).
+            WouldWaitForever: nothing can end the wait (only outside a fiber; a fiber just stays suspended).
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
         value = attempt()
         if not isinstance(value, WaitMark):
             return value
-        strand = self.current
-        if strand is self.outside and self._waiting_outside:
+        fiber = self.current
+        if fiber is self.outside and self._waiting_outside:
             raise UsageError("two commands outside the tasks wait at once; start one of them as a task")
         try:
             try:
-                self._begin_wait(strand, queue, timeout_ns)
-                return self._try_until(attempt, strand, queue)
+                self._begin_wait(fiber, queue, timeout_ns)
+                return self._try_until(attempt, fiber, queue)
             finally:
-                self._end_wait(strand, queue)
+                self._end_wait(fiber, queue)
         except BaseException:
-            if strand.waiting_for is queue:  # an interrupt came inside _end_wait
-                self._end_wait(strand, queue)
+            if fiber.waiting_for is queue:  # an interrupt came inside _end_wait
+                self._end_wait(fiber, queue)
                 queue.wake_one()
-            if strand is self.outside:
-                self._waiting_outside = strand.in_ready = False
+            if fiber is self.outside:
+                self._waiting_outside = fiber.in_ready = False
             raise
 
-    def _try_until(self, attempt: Callable[[], T | WaitMark], strand: Strand, queue: WaitQueue) -> T:
+    def _try_until(self, attempt: Callable[[], T | WaitMark], fiber: Fiber, queue: WaitQueue) -> T:
         while True:
-            repeated = self._park(strand, queue)
+            repeated = self._park(fiber, queue)
             value = attempt()
             if not isinstance(value, WaitMark):
                 if repeated:
-                    self._count_turn(strand)
+                    self._count_turn(fiber)
                 return value
-            if strand.deadline_ns is not None and self.clock.time_ns() >= strand.deadline_ns:
-                raise TimedOut(f"{strand.name}: waited for {queue.name} until its deadline")
+            if fiber.deadline_ns is not None and self.clock.time_ns() >= fiber.deadline_ns:
+                raise TimedOut(f"{fiber.name}: waited for {queue.name} until its deadline")
 
-    def _begin_wait(self, strand: Strand, queue: WaitQueue, timeout_ns: int | None) -> None:
-        strand.waiting_for = queue
-        queue.order[strand] = None
-        strand.since_ns = now = self.clock.time_ns()
+    def _begin_wait(self, fiber: Fiber, queue: WaitQueue, timeout_ns: int | None) -> None:
+        fiber.waiting_for = queue
+        queue.order[fiber] = None
+        fiber.since_ns = now = self.clock.time_ns()
         if timeout_ns is not None:
-            strand.deadline_ns = now + timeout_ns
-            self._agenda.add(strand.deadline_ns, strand)
-        if strand is self.outside:
+            fiber.deadline_ns = now + timeout_ns
+            self._agenda.add(fiber.deadline_ns, fiber)
+        if fiber is self.outside:
             self._asked = -1  # the program outside may have changed anything since the attempts were last repeated
             self._asked_outside = self._turns
 
     @staticmethod
-    def _end_wait(strand: Strand, queue: WaitQueue) -> None:
+    def _end_wait(fiber: Fiber, queue: WaitQueue) -> None:
         """End a wait; ``waiting_for`` is reset last, so that an interrupted end can be recognised."""
-        was_first = queue.first is strand
-        queue.order.pop(strand, None)
-        strand.deadline_ns = None
+        was_first = queue.first is fiber
+        queue.order.pop(fiber, None)
+        fiber.deadline_ns = None
         if was_first:
-            queue.wake_one()  # the next strand may have waited only because it was not first
-        strand.waiting_for = None
+            queue.wake_one()  # the next fiber may have waited only because it was not first
+        fiber.waiting_for = None
 
-    def _park(self, strand: Strand, queue: WaitQueue) -> bool:
-        """Switch away until the strand is to try again; True when its attempt is only repeated, not woken."""
-        if strand is self.outside:
+    def _park(self, fiber: Fiber, queue: WaitQueue) -> bool:
+        """Switch away until the fiber is to try again; True when its attempt is only repeated, not woken."""
+        if fiber is self.outside:
             self._park_outside(queue)
         else:
-            self._switch_out(strand)
+            self._switch_out(fiber)
         repeated, self._asking = self._asking, False
-        thrown, strand.thrown = strand.thrown, None
+        thrown, fiber.thrown = fiber.thrown, None
         if thrown is not None:
             raise thrown
         return repeated
@@ -384,7 +384,7 @@ class Dispatcher(Turns):
             raise WouldWaitForever(self._why_for_ever(queue))
 
     def _until_outside_is_ready(self) -> bool:
-        """Run strands until the program outside should try again; False when nothing can make it succeed."""
+        """Run fibers until the program outside should try again; False when nothing can make it succeed."""
         while True:
             progress = self._settle_one()
             if self.outside.in_ready:
@@ -398,7 +398,7 @@ class Dispatcher(Turns):
                 return False
 
     def _ask_again(self, *, finally_: bool = False) -> bool:
-        """Repeat the attempts of waiting strands; False when all still wait, or when it is too soon for that.
+        """Repeat the attempts of waiting fibers; False when all still wait, or when it is too soon for that.
 
         Args:
             finally_: nothing else is left to do, so it is never too soon.
@@ -408,43 +408,43 @@ class Dispatcher(Turns):
             return False
         self._asked, self._doubtful = self._turns, False
         before = self._turns
-        for strand in tuple(self._live.values()):
-            queue = strand.waiting_for
-            if queue is None or strand.done or strand.in_ready:  # an attempt before it may have ended it
+        for fiber in tuple(self._live.values()):
+            queue = fiber.waiting_for
+            if queue is None or fiber.done or fiber.in_ready:  # an attempt before it may have ended it
                 continue
             self._asking = True
-            self._dispatch(strand)
-            if strand.done or strand.waiting_for is not queue:
+            self._dispatch(fiber)
+            if fiber.done or fiber.waiting_for is not queue:
                 self._turns += 1
         self._asking = False
         return bool(self.ready) or self._turns != before
 
-    def _count_turn(self, strand: Strand) -> None:
-        """Count the dispatch of a strand whose repeated attempt succeeded as a turn like any other."""
+    def _count_turn(self, fiber: Fiber) -> None:
+        """Count the dispatch of a fiber whose repeated attempt succeeded as a turn like any other."""
         self._turns += 1
         if self.on_dispatch is not None:
-            self.on_dispatch(strand)
+            self.on_dispatch(fiber)
 
     def _why_for_ever(self, queue: WaitQueue) -> str:
         lines = [f"nothing can end the wait for {queue.name}"]
         if queue.holders is not None:
             lines.append(f"  {queue.holders()}")
-        for strand in self._live.values():
-            if strand.waiting_for is not None:
-                held = strand.waiting_for.holders
+        for fiber in self._live.values():
+            if fiber.waiting_for is not None:
+                held = fiber.waiting_for.holders
                 why = f" ({held()})" if held is not None else ""
-                lines.append(f"  {strand.name} waits for {strand.waiting_for.name}{why}")
+                lines.append(f"  {fiber.name} waits for {fiber.waiting_for.name}{why}")
         return "\n".join(lines)
 
     # -- time -----------------------------------------------------------------------------------------------------
 
     def call_at(self, deadline_ns: int, callback: Callable[[], None], *, passive: bool = False) -> Timer:
-        """Call a function at a moment on the clock, outside any strand. It must not wait.
+        """Call a function at a moment on the clock, outside any fiber. It must not wait.
 
         Args:
             deadline_ns: the moment, in nanoseconds since 1970 UTC.
             callback: the function; it is called again if an interrupt ended the first call.
-            passive: with True, ``run()`` does not jump there unless a strand waits.
+            passive: with True, ``run()`` does not jump there unless a fiber waits.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -475,8 +475,8 @@ class Dispatcher(Turns):
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
-    def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
-        """End every strand of an owner, in start order: each wait raises ``kind(message)``.
+    def end_fibers(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Fiber, ...]:
+        """End every fiber of an owner, in start order: each wait raises ``kind(message)``.
 
         Args:
             owner: the owner that was passed to :meth:`spawn`.
@@ -484,31 +484,31 @@ class Dispatcher(Turns):
             kind: makes the exception.
 
         Returns:
-            The strands that were suspended or had not started.
+            The fibers that were suspended or had not started.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
-        doomed = tuple(strand for strand in self._live.values() if strand.owner is owner and strand is not self.current)
+        doomed = tuple(fiber for fiber in self._live.values() if fiber.owner is owner and fiber is not self.current)
         current = self.current
         try:
-            for strand in doomed:
-                self._end_strand(strand, partial(kind, message))
+            for fiber in doomed:
+                self._end_fiber(fiber, partial(kind, message))
         except BaseException as error:
             self._recover(error, current)
             raise
-        self._keep_ready([strand for strand in self.ready if not strand.done])
+        self._keep_ready([fiber for fiber in self.ready if not fiber.done])
         return doomed
 
-    def _end_strand(self, strand: Strand, why: Callable[[], BaseException]) -> None:
-        while not strand.done:
-            if strand.worker is None:  # it has not started
-                strand.exception = why()
-                self._finish(strand)
+    def _end_fiber(self, fiber: Fiber, why: Callable[[], BaseException]) -> None:
+        while not fiber.done:
+            if fiber.worker is None:  # it has not started
+                fiber.exception = why()
+                self._finish(fiber)
             else:
-                strand.thrown = why()
-                self._dispatch(strand)
+                fiber.thrown = why()
+                self._dispatch(fiber)
 
     def release_workers(self) -> None:
         """End the idle worker greenlets; called when the last region or system on the dispatcher closes.

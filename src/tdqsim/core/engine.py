@@ -3,12 +3,12 @@
 Regions and systems belong to one thread, which makes them fast and repeatable. A program with several threads, or with
 an asyncio loop, uses an :class:`Engine`, which starts a thread for them: regions and systems are made, used and closed
 there, and all other threads *submit* calls. ``submit`` never blocks: it returns a :class:`concurrent.futures.Future`
-(``asyncio.wrap_future`` makes it awaitable). Each call runs as a strand, so that it may wait like a task: it is parked
+(``asyncio.wrap_future`` makes it awaitable). Each call runs as a fiber, so that it may wait like a task: it is parked
 and blocks no thread. The result of a call that starts a task, ``lambda: region.start(fn)``, is the task's result.
 
     program's threads                    the engine's thread
-    submit(call) ----> inbox ---wake--->  take in -> strand -> dispatch ... -> rest until wake or the next deadline
-    future       <----------------------  result of the strand
+    submit(call) ----> inbox ---wake--->  take in -> fiber -> dispatch ... -> rest until wake or the next deadline
+    future       <----------------------  result of the fiber
     Subscription <----------------------  publish(event)
 
 ``future.cancel()`` works until the call has ended: it ends the call's wait by raising :class:`CallCancelled` in it.
@@ -34,7 +34,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 from tdqsim.core.callables import refuse_coroutine, why_unusable
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, Strand, WaitMark, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, WaitMark, WaitQueue
 from tdqsim.errors import TdqError, UsageError, WrongThread
 
 T = TypeVar("T")
@@ -184,8 +184,8 @@ class Engine:
         self._clock = clock if clock is not None else Clock(simulated=False)
         self._seed = seed
         self._inbox: deque[tuple[ResultReceiver, Callable[[], None]]] = deque()
-        self._calls: dict[ResultReceiver, Strand] = {}
-        self._given_up: set[Strand] = set()
+        self._calls: dict[ResultReceiver, Fiber] = {}
+        self._given_up: set[Fiber] = set()
         self._members: list[_Closable] = []
         self._listeners: tuple[Subscription, ...] = ()
         self._watched = WaitQueue("a change")
@@ -215,12 +215,12 @@ class Engine:
         """Whether the engine accepts calls."""
         return self._stop_at is None
 
-    def submit(self, call: Callable[[], T | Strand], *, name: str = "a call") -> Future[T]:
-        """Run a call in the engine's thread, as a strand, which may wait.
+    def submit(self, call: Callable[[], T | Fiber], *, name: str = "a call") -> Future[T]:
+        """Run a call in the engine's thread, as a fiber, which may wait.
 
         Args:
-            call: a callable without arguments; if it returns a strand (a started task), the result is the strand's.
-            name: the name of its strand, for people and traces.
+            call: a callable without arguments; if it returns a fiber (a started task), the result is the fiber's.
+            name: the name of its fiber, for people and traces.
 
         Returns:
             A future with the result or the exception. Cancelling it ends the call's wait, but not a task that the call
@@ -275,7 +275,7 @@ class Engine:
         return self.outside(make).result()
 
     def outside(self, call: Callable[[], T]) -> Future[T]:
-        """Call a function in the engine's thread between the turns of its strands; it must not wait.
+        """Call a function in the engine's thread between the turns of its fibers; it must not wait.
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
@@ -298,7 +298,7 @@ class Engine:
         self._post(act, _NO_ANSWER)
 
     def look(self, act: Callable[[], None]) -> None:
-        """Call a function as :meth:`tell` does, that changes nothing: if no strand had work to do, none has now.
+        """Call a function as :meth:`tell` does, that changes nothing: if no fiber had work to do, none has now.
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
@@ -309,7 +309,7 @@ class Engine:
         """Wait, without polling, for a condition that is checked in the engine's thread.
 
         Args:
-            condition: called there at once, and again after other strands have run, until it returns a true value; it
+            condition: called there at once, and again after other fibers have run, until it returns a true value; it
                 must not wait, nor change anything.
             timeout: seconds on the engine's clock after which :class:`~tdqsim.core.dispatch.TimedOut` is raised.
 
@@ -427,14 +427,14 @@ class Engine:
             return
         if self._tell_watchers():
             return
-        for strand in tuple(self._given_up):
-            if strand.cancel(CallCancelled("the submitter has cancelled the call")):
+        for fiber in tuple(self._given_up):
+            if fiber.cancel(CallCancelled("the submitter has cancelled the call")):
                 return
         if not self._is_over():
             self._at_rest = dispatcher.rest()
 
     def _tell_watchers(self) -> bool:
-        """If other strands have had turns since the last time, let those in :meth:`wait_until` check again."""
+        """If other fibers have had turns since the last time, let those in :meth:`wait_until` check again."""
         dispatcher = self.dispatcher
         if not self._watched or dispatcher.turns == self._seen_turns:
             return False
@@ -443,28 +443,28 @@ class Engine:
         return True
 
     def _begin(self, answer: ResultReceiver, call: Callable[[], object], name: str) -> None:
-        strand = self.dispatcher.spawn(partial(self._carry_out, answer, call), name=name, owner=self)
-        self._calls[answer] = strand
+        fiber = self.dispatcher.spawn(partial(self._carry_out, answer, call), name=name, owner=self)
+        self._calls[answer] = fiber
 
     def _carry_out(self, answer: ResultReceiver, call: Callable[[], object]) -> None:
         try:
             if not answer.cancelled():
                 _answer_by(answer, partial(_result_of, call))
         finally:
-            strand = self._calls.pop(answer, None)
-            if strand is not None:
-                self._given_up.discard(strand)
+            fiber = self._calls.pop(answer, None)
+            if fiber is not None:
+                self._given_up.discard(fiber)
 
     def _noticed(self, answer: Future[Any]) -> None:
-        """A future is done; if it was cancelled, have its strand cancelled. Called in any thread."""
+        """A future is done; if it was cancelled, have its fiber cancelled. Called in any thread."""
         if answer.cancelled():
             answer.set_running_or_notify_cancel()  # without this, concurrent.futures.wait() does not notice it
             self.give_up(answer)
 
     def _give_up(self, answer: ResultReceiver) -> None:
-        strand = self._calls.get(answer)
-        if strand is not None:
-            self._given_up.add(strand)
+        fiber = self._calls.get(answer)
+        if fiber is not None:
+            self._given_up.add(fiber)
 
     # -- the end --------------------------------------------------------------------------------------------------
 
@@ -488,10 +488,10 @@ class Engine:
 
     def _end(self) -> None:
         dispatcher = self.dispatcher
-        unfinished = tuple(strand.name for strand in dispatcher.strands)
+        unfinished = tuple(fiber.name for fiber in dispatcher.fibers)
         errors: list[BaseException] = []
         acts: list[Callable[[], object]] = [
-            partial(dispatcher.end_strands, self, "the engine has stopped", EngineStopped),
+            partial(dispatcher.end_fibers, self, "the engine has stopped", EngineStopped),
             *[member.close for member in reversed(self._members)],
             dispatcher.release_workers,
         ]
@@ -518,7 +518,7 @@ _LOOK: Final[ResultReceiver] = Future()
 def _result_of(call: Callable[[], object]) -> object:
     value = call()
     refuse_coroutine(value)
-    return value.result() if isinstance(value, Strand) else value
+    return value.result() if isinstance(value, Fiber) else value
 
 
 def _answer_by(answer: ResultReceiver, call: Callable[[], object]) -> None:

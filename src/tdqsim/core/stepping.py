@@ -1,8 +1,8 @@
-"""Stepping: a strand that stops before each of its commands, for tests of locks and deadlocks.
+"""Stepping: a fiber that stops before each of its commands, for tests of locks and deadlocks.
 
-Code that runs programs on the dispatcher calls :meth:`Stepped.stand_before` in the strand before each command, with the
-command's name; there the strand waits. The program outside calls :meth:`Stepped.step`. Then the strand executes the
-command and stops before the next one, waits inside the command for a resource of another strand, or ends.
+Code that runs programs on the dispatcher calls :meth:`Stepped.stand_before` in the fiber before each command, with the
+command's name; there the fiber waits. The program outside calls :meth:`Stepped.step`. Then the fiber executes the
+command and stops before the next one, waits inside the command for a resource of another fiber, or ends.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Generic
 
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, Strand, T_co, WaitMark, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, T_co, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 
 
@@ -20,7 +20,7 @@ class Stepped(Generic[T_co]):
     Attributes:
         before: the command that it will execute next, such as ``writeq_td``; empty when it waits inside a command, runs
             freely, or has ended.
-        strand: its strand; None before it is started.
+        fiber: its fiber; None before it is started.
     """
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -29,22 +29,22 @@ class Stepped(Generic[T_co]):
         self._credit = 0
         self._free = False
         self.before = ""
-        self.strand: Strand[T_co] | None = None
+        self.fiber: Fiber[T_co] | None = None
 
     def __repr__(self) -> str:
         if self.done:
             return "<Stepped: done>"
         return f"<Stepped: before {self.before}>" if self.before else f"<Stepped: waits {self.waits_for}>"
 
-    def _started(self) -> Strand[T_co]:
-        if self.strand is None:
+    def _started(self) -> Fiber[T_co]:
+        if self.fiber is None:
             raise UsageError("the program that is to be stepped has not been started")
-        return self.strand
+        return self.fiber
 
     @property
     def done(self) -> bool:
         """Whether the program has ended."""
-        return self.strand is not None and self.strand.done
+        return self.fiber is not None and self.fiber.done
 
     @property
     def waits_for(self) -> str:
@@ -52,10 +52,10 @@ class Stepped(Generic[T_co]):
         queue = self._started().waiting_for
         return "" if queue is None or queue is self._gate else queue.name
 
-    # -- for the strand -------------------------------------------------------------------------------------------
+    # -- for the fiber -------------------------------------------------------------------------------------------
 
     def stand_before(self, command: str) -> None:
-        """Wait, in the strand, until the command may be executed."""
+        """Wait, in the fiber, until the command may be executed."""
         if self._free:
             return
         self.before = command
@@ -70,7 +70,7 @@ class Stepped(Generic[T_co]):
     # -- for the program outside ----------------------------------------------------------------------------------
 
     def step(self, commands: int = 1) -> str:
-        """Let the program execute its next commands; other strands run meanwhile.
+        """Let the program execute its next commands; other fibers run meanwhile.
 
         Args:
             commands: how many, 1 or more. If it waits inside one of them, it executes the rest when the wait ends.

@@ -15,8 +15,8 @@ from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
 from tdqsim.core.store.check import as_if_machine_stopped
-from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 from tdqsim.faults.hooks import add_hook, remove_hook
 from tdqsim.faults.plan import (

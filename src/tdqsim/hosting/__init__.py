@@ -15,7 +15,7 @@ Other threads give it work by ``submit`` and get a future. Requests to regions o
         engine.submit(region.close).result()
 
 The names by their purpose: the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`; tasks that
-wait (``Strand``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores
+wait (``Fiber``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores
 (``StoredRegion``, ``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``); code pages
 (``codepage``, ``CodePage``).
 """
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.core.codepage import CodePage, codepage
     from tdqsim.core.control import Address
     from tdqsim.core.engine import Engine, EngineStopped
+    from tdqsim.core.fiber import WAIT, Fiber, WaitQueue
     from tdqsim.core.hexadecimal import hex_bytes
     from tdqsim.core.messages import FrameDecoder, MessageFrame
     from tdqsim.core.own_frames import discards_errors
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from tdqsim.core.product_faults import product_fault
     from tdqsim.core.spelling import did_you_mean
     from tdqsim.core.store import BorrowedStore, Entry
-    from tdqsim.core.strand import WAIT, Strand, WaitQueue
     from tdqsim.core.transport import LinkDown, Transport
 
 __all__ = [
@@ -57,13 +57,13 @@ __all__ = [
     "EngineStopped",
     "Entry",
     "FarLink",
+    "Fiber",
     "FileLock",
     "FrameDecoder",
     "LinkDown",
     "MessageFrame",
     "RegionInternals",
     "StoredRegion",
-    "Strand",
     "Transport",
     "WaitQueue",
     "alive",
@@ -96,7 +96,7 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.core.product_faults": ("product_fault",),
         "tdqsim.core.spelling": ("did_you_mean",),
         "tdqsim.core.store": ("BorrowedStore", "Entry"),
-        "tdqsim.core.strand": ("WAIT", "Strand", "WaitQueue"),
+        "tdqsim.core.fiber": ("WAIT", "Fiber", "WaitQueue"),
         "tdqsim.core.transport": ("LinkDown", "Transport"),
     },
 )

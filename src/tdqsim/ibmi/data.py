@@ -18,9 +18,9 @@ from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import Fiber
 from tdqsim.core.notices import Notices
 from tdqsim.core.store import Store, Work
-from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
 from tdqsim.facts import notice_words
 from tdqsim.ibmi.dts import offset_seconds
@@ -174,13 +174,23 @@ class JobData:
         current_user: the profile it runs under now, which sender IDs and authority checks use.
         page: the code page of its CCSID.
         run_priority: 1 to 99; the lowest number is served first.
-        strand: the strand that runs it; None for a job of the program outside.
+        fiber: the fiber that runs it; None for a job of the program outside.
         ended: whether no further commands are accepted.
     """
 
     __slots__ = (
-        "clock", "current_user", "dispatcher", "ended", "name", "number", "page", "qualified_name", "run_priority",
-        "strand", "system", "user",
+        "clock",
+        "current_user",
+        "dispatcher",
+        "ended",
+        "fiber",
+        "name",
+        "number",
+        "page",
+        "qualified_name",
+        "run_priority",
+        "system",
+        "user",
     )  # fmt: skip
 
     def __init__(
@@ -193,7 +203,7 @@ class JobData:
         self.current_user = user
         self.page = page
         self.run_priority = run_priority
-        self.strand: Strand | None = None
+        self.fiber: Fiber | None = None
         self.ended = False
 
     def check_usable(self) -> None:

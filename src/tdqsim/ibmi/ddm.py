@@ -3,7 +3,7 @@
 A link carries messages (:mod:`tdqsim.core.messages`): a request on behalf of a user, and its answer, which is an entry,
 nothing, or the escape message with which the API ended. The server carries out requests in jobs of its own system, as
 a DDM server does. Requests between systems of one process are served *at once*, inside the ``send``. Over a network the
-server runs each request in a new strand, and the requester waits.
+server runs each request in a new fiber, and the requester waits.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi.layouts import layout
@@ -25,7 +25,7 @@ from tdqsim.ibmi.receive import receive_entry
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
     from tdqsim.ibmi.job import Job
     from tdqsim.ibmi.system import System
 
@@ -64,7 +64,7 @@ class DdmLink:
         self._dispatcher = dispatcher
         self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue("an answer of a remote system")
-        self._due: dict[int, Strand] = {}
+        self._due: dict[int, Fiber] = {}
         self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def send(
@@ -126,8 +126,8 @@ class DdmLink:
             self._awaited.wake_all()
 
     def _lost(self, why: str) -> None:
-        for strand in self._due.values():
-            strand.cancel(LinkDown(why))
+        for fiber in self._due.values():
+            fiber.cancel(LinkDown(why))
         self._awaited.wake_all()
 
 
@@ -140,21 +140,21 @@ class DdmServer:
     Args:
         system: the system.
         transport: leads to a :class:`DdmLink`.
-        at_once: whether a request is carried out when it arrives, instead of in a new strand.
+        at_once: whether a request is carried out when it arrives, instead of in a new fiber.
     """
 
     def __init__(self, system: System, transport: Transport, *, at_once: bool = True) -> None:
         self._system = system
         self._at_once = at_once
         self._idle: dict[str, list[Job]] = {}
-        self._strands: dict[int, Strand] = {}
+        self._fibers: dict[int, Fiber] = {}
         self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def _arrived(self, frame: MessageFrame) -> None:
         if frame.kind == "ABANDON":
-            strand = self._strands.get(frame.fields["request"])
-            if strand is not None:
-                strand.cancel(LinkDown("the requester no longer waits"))
+            fiber = self._fibers.get(frame.fields["request"])
+            if fiber is not None:
+                fiber.cancel(LinkDown("the requester no longer waits"))
         elif frame.kind not in _SERVED:
             self._channel.close()
         elif self._at_once:
@@ -162,11 +162,11 @@ class DdmServer:
         else:
             serve = partial(self._serve_alone, frame)
             name = f"{frame.kind} of a remote system"
-            self._strands[frame.number] = self._system.dispatcher.spawn(serve, name=name, owner=self._system)
+            self._fibers[frame.number] = self._system.dispatcher.spawn(serve, name=name, owner=self._system)
 
     def _lost(self, _why: str) -> None:
-        for strand in self._strands.values():
-            strand.cancel(LinkDown("the requester has gone"))
+        for fiber in self._fibers.values():
+            fiber.cancel(LinkDown("the requester has gone"))
 
     def _serve_alone(self, frame: MessageFrame) -> None:
         try:
@@ -177,7 +177,7 @@ class DdmServer:
             self._channel.close()  # otherwise the requester would wait for ever
             raise
         finally:
-            self._strands.pop(frame.number, None)
+            self._fibers.pop(frame.number, None)
 
     def _serve(self, frame: MessageFrame) -> None:
         try:
@@ -212,7 +212,7 @@ class DdmServer:
             raise
         except TdqError as error:
             if self._at_once:
-                raise  # this runs in the requester's strand, which the error is for
+                raise  # this runs in the requester's fiber, which the error is for
             raise _failed(fields, error) from error
         finally:
             job._core.route = ()

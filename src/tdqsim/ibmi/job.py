@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import refuse_coroutine
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.errors import SystemClosed
 from tdqsim.ibmi import (
     byte_call,
@@ -161,8 +161,8 @@ class StartedJob(Generic[T_co]):
         self._call = call
         self._args = args
         system = job.system
-        self._strand = system.dispatcher.spawn(self._run, name=job.qualified_name, owner=system)
-        job._core.strand = self._strand
+        self._fiber = system.dispatcher.spawn(self._run, name=job.qualified_name, owner=system)
+        job._core.fiber = self._fiber
 
     def __repr__(self) -> str:
         return f"<StartedJob {self.job.qualified_name}{' done' if self.done else ''}>"
@@ -173,7 +173,7 @@ class StartedJob(Generic[T_co]):
             value = self._call(self.job, *self._args)
             refuse_coroutine(value)
         except Exception as error:
-            told = self._strand.end_queue or self._strand.reported  # somebody waits for it, or has ended it
+            told = self._fiber.end_queue or self._fiber.reported  # somebody waits for it, or has ended it
             if not told and not isinstance(error, SystemClosed):
                 name, what = self.job.qualified_name, f"{type(error).__name__}: {error}"
                 self.job.system.notices.say("job_failed", task=name, what=what, traceback=error)
@@ -184,21 +184,21 @@ class StartedJob(Generic[T_co]):
             self.job.end()
 
     @property
-    def strand(self) -> Strand[T_co]:
-        """Its strand on the dispatcher."""
-        return self._strand
+    def fiber(self) -> Fiber[T_co]:
+        """Its fiber on the dispatcher."""
+        return self._fiber
 
     @property
     def done(self) -> bool:
         """Whether it has ended."""
-        return self._strand.done
+        return self._fiber.done
 
     @property
     def exception(self) -> BaseException | None:
         """The exception that ended its program, or None."""
-        return self._strand.exception
+        return self._fiber.exception
 
     def result(self) -> T_co:
         """Run jobs until this one has ended; returns its program's result, or raises its exception."""
-        value: T_co = self._strand.result()
+        value: T_co = self._fiber.result()
         return value

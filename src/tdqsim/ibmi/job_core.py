@@ -437,9 +437,9 @@ class JobCore(JobData):
             if not self.system.failed:
                 give_back(waiter)
             waiter.parked.wake_one()
-        system, strand = self.system, self.strand
-        if strand is not None and strand is not system.dispatcher.current:
-            strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
+        system, fiber = self.system, self.fiber
+        if fiber is not None and fiber is not system.dispatcher.current:
+            fiber.cancel(JobEnded(f"job {self.qualified_name} has ended"))
         system.locks.release_all(self)
         for one in list(self.qtemp.objects.values()) if not system.failed else ():
             system.objects.remove(one, self.qtemp, job=self)

@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, TimedOut, WaitMark, WaitQueue
+from tdqsim.core.fiber import WAIT, TimedOut, WaitMark, WaitQueue
 from tdqsim.ibmi.data import JobData
 from tdqsim.ibmi.fact_tables import LOCK_STATES
 from tdqsim.ibmi.locks import HeldLock
@@ -72,7 +72,7 @@ class _Wait:
         job: the job that waits.
         requests: the locks it waits for; it gets all of them or none.
         scope: the scope of the locks.
-        parked: the queue in which its strand waits.
+        parked: the queue in which its fiber waits.
     """
 
     __slots__ = ("job", "number", "parked", "requests", "scope")

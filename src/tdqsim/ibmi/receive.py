@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Literal, NoReturn
 
 from tdqsim.core.argument_types import BARE, raise_wrong_type
+from tdqsim.core.fiber import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
-from tdqsim.core.strand import TimedOut
 from tdqsim.ibmi.commands import job_command
 from tdqsim.ibmi.ddm_queues import clear_remotely, receive_remotely
 from tdqsim.ibmi.declare import declare, declare_hot

@@ -38,7 +38,7 @@ def describe_afresh(job: Job, name: str, library: str) -> RDQD0100:
 
 
 def is_immediate(job: Job, name: str, library: str) -> bool:
-    """Whether a send, or a receive without a wait time, never waits, so that a server needs no strand for it.
+    """Whether a send, or a receive without a wait time, never waits, so that a server needs no fiber for it.
 
     Args:
         job: the job that sends or receives.

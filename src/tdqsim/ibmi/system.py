@@ -332,7 +332,7 @@ class System(SystemBase):
         job = self.job(name, user, **options)
         stepped = Stepped[T](self.dispatcher)
         job._core.stepped = stepped
-        stepped.strand = StartedJob(job, call, args).strand
+        stepped.fiber = StartedJob(job, call, args).fiber
         self.dispatcher.run_ready()
         return stepped
 
@@ -421,7 +421,7 @@ class System(SystemBase):
         for job in jobs:
             job._core.forget()
         unfinished = tuple(job.started for job in jobs if job.started is not None and not job.started.done)
-        core.dispatcher.end_strands(self, f"system {core.name} is closed", SystemClosed)
+        core.dispatcher.end_fibers(self, f"system {core.name} is closed", SystemClosed)
         for job in list(self.jobs.values()):
             job.end()
         if clean and not core.readonly:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.ibmi.entries import Received
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Waiter:
         key: the key that entries are compared with.
         remove: False for a peek, which leaves the entry on the queue.
         entry: the entry that was handed to it, or None.
-        parked: the queue in which its strand waits.
+        parked: the queue in which its fiber waits.
         place: its place among the waiters: the run priority of its job, and a number in order of arrival.
     """
 

@@ -79,9 +79,9 @@ def incidents_of(region: Region, refusals: Refusals | None = None, *, triggers: 
 
 def _waits(region: Region) -> Iterator[Incident]:
     waits = [wait for wait in state.waits(region) if wait.holder]
-    ring = state.find_deadlock([region]) if any(wait.strands is not None for wait in waits) else None
+    ring = state.find_deadlock([region]) if any(wait.fibers is not None for wait in waits) else None
     if ring is not None:
-        begun = max(wait.since_ns for wait in waits if wait.strands is not None and wait.strands[0].name in ring.tasks)
+        begun = max(wait.since_ns for wait in waits if wait.fibers is not None and wait.fibers[0].name in ring.tasks)
         todo = "Only a purge or a timeout ends it."
         yield Incident("Deadlock", f"{ring.text}.", todo, ("tasks",), ring.text, begun)
     now_ns = region.clock.time_ns()

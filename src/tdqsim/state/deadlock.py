@@ -16,7 +16,7 @@ from tdqsim.cics.internals import core_of
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
     from tdqsim.ibmi import System
 
 _RESOURCES: Final = {
@@ -44,7 +44,7 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
     Shunted units of work hold locks without a task, so a wait for them is not a ring. A job may wait for several others
     at once, and continues when all of them have released their locks; so one of them in a ring is enough.
     """
-    waits: dict[Strand, dict[Strand, str]] = {}
+    waits: dict[Fiber, dict[Fiber, str]] = {}
     for edges in (*map(_edges, regions), *map(_job_edges, systems)):
         for waiter, holder, what in edges:
             waits.setdefault(waiter, {})[holder] = what
@@ -55,12 +55,12 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
                 f"{one.name} waits for {waits[one][next_one]}, held by {next_one.name}"
                 for one, next_one in zip(ring, (*ring[1:], ring[0]), strict=True)
             )
-            return Deadlock(tuple(strand.name for strand in ring), "; ".join(parts))
+            return Deadlock(tuple(fiber.name for fiber in ring), "; ".join(parts))
     return None
 
 
-def _ring_from(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
-    """A path from a strand back to itself; empty if there is none."""
+def _ring_from(start: Fiber, waits: dict[Fiber, dict[Fiber, str]]) -> list[Fiber]:
+    """A path from a fiber back to itself; empty if there is none."""
     way, open_ends, visited = [start], [iter(waits[start])], {start}
     while open_ends:
         following = next(open_ends[-1], None)
@@ -76,31 +76,31 @@ def _ring_from(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[St
     return []
 
 
-def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
+def _edges(region: Region) -> Iterator[tuple[Fiber, Fiber, str]]:
     for wait in blocked(core_of(region)):
-        waiter, holder = wait.strands or (None, None)
+        waiter, holder = wait.fibers or (None, None)
         if waiter is not None and holder is not None and waiter is not holder:
             yield waiter, holder, _RESOURCES[wait.kind].format(wait.resource, wait.end)
 
 
-def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
+def _job_edges(system: System) -> Iterator[tuple[Fiber, Fiber, str]]:
     outside = system.dispatcher.outside
     for job, request, blockers in system.locks.waits():
-        waiter = job.strand or outside
+        waiter = job.fiber or outside
         for held in blockers:
-            holder = held.job.strand or outside
+            holder = held.job.fiber or outside
             if holder is not waiter:
                 yield waiter, holder, f"{request.state} of {request.target.qualified}"
 
 
-def stuck(strands: Iterable[Strand]) -> list[str]:
+def stuck(fibers: Iterable[Fiber]) -> list[str]:
     """A line for each task that waits without a limit; call it when no task is ready."""
     lines = []
-    for strand in strands:
-        queue = strand.waiting_for
-        if queue is not None and strand.deadline_ns is None:
+    for fiber in fibers:
+        queue = fiber.waiting_for
+        if queue is not None and fiber.deadline_ns is None:
             holder = f" ({queue.holders()})" if queue.holders is not None else ""
-            lines.append(f"{strand.name} waits for {queue.name}{holder}")
+            lines.append(f"{fiber.name} waits for {queue.name}{holder}")
     return lines
 
 

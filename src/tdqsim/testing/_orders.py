@@ -131,7 +131,7 @@ class Written(Policy):
         wanted = self._deviations.get(step)
         if wanted is None:
             return default
-        return next((index for index, strand in enumerate(ready) if strand.number == wanted), default)
+        return next((index for index, fiber in enumerate(ready) if fiber.number == wanted), default)
 
 
 class Pct(Policy):
@@ -154,10 +154,10 @@ class Pct(Policy):
     def _best(self, ready: Sequence[Choice]) -> int:
         priorities = self._priorities
         found, highest = 0, -_LARGEST_NUMBER * 1.0
-        for index, strand in enumerate(ready):
-            priority = priorities.get(strand.number)
+        for index, fiber in enumerate(ready):
+            priority = priorities.get(fiber.number)
             if priority is None:
-                priority = priorities[strand.number] = self._random.random()
+                priority = priorities[fiber.number] = self._random.random()
             if priority > highest:
                 found, highest = index, priority
         return found

@@ -16,7 +16,7 @@ from tdqsim.cics.internals import TaskInternals, core_of
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import Strand, Timer, WaitQueue
+from tdqsim.core.fiber import Fiber, Timer, WaitQueue
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.faults.hooks import add_hook
 from tdqsim.faults.plan import FaultPlan, MessageFault
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.testing._placements import Placed
 
 _NS: Final = 1_000_000_000
-S = TypeVar("S", bound=Strand)
+S = TypeVar("S", bound=Fiber)
 
 
 class _Due:
@@ -106,9 +106,9 @@ class StagedDispatcher(Dispatcher):
 
     # -- what turns use -----------------------------------------------------------------------------------------------
 
-    def begin(self, strand: S) -> S:
+    def begin(self, fiber: S) -> S:
         """See :class:`tdqsim.core.dispatch.Dispatcher`."""
-        begun = super().begin(strand)
+        begun = super().begin(fiber)
         parent, controller = self.current.number, self._controller
         count = self._begun[parent] = self._begun.get(parent, 0) + 1
         controller.names[begun.number] = (controller.names.get(parent, 0), count)
@@ -116,9 +116,9 @@ class StagedDispatcher(Dispatcher):
             controller.recorded.add(begun.number)
         return begun
 
-    def record_job(self, strand: Strand) -> None:
-        """The strand of a job: its use of resources is recorded."""
-        self._controller.recorded.add(strand.number)
+    def record_job(self, fiber: Fiber) -> None:
+        """The fiber of a job: its use of resources is recorded."""
+        self._controller.recorded.add(fiber.number)
 
     def use(self, touches: Iterable[Touch] | None, operation: str = "") -> None:
         """The command that begins uses resources; None for anything. Outside any task it may use anything."""
@@ -163,15 +163,15 @@ class StagedDispatcher(Dispatcher):
         if own is not None:
             own.include(footprint)
 
-    def _finish(self, strand: Strand) -> None:
-        task = strand.local
-        if strand.exception is not None:
+    def _finish(self, fiber: Fiber) -> None:
+        task = fiber.local
+        if fiber.exception is not None:
             self.use_everything()  # messages and statistics
-        if strand.number in self._held:
-            self._add(self._held.pop(strand.number))
+        if fiber.number in self._held:
+            self._add(self._held.pop(fiber.number))
         if isinstance(task, TaskBase):
             self._add(_used_at_end(task))
-        super()._finish(strand)
+        super()._finish(fiber)
 
     def _park_outside(self, queue: WaitQueue) -> None:
         super()._park_outside(queue)
@@ -180,7 +180,7 @@ class StagedDispatcher(Dispatcher):
     # -- turns --------------------------------------------------------------------------------------------------------
 
     def _settle_one(self, *, flows: bool = True) -> bool:  # every dispatch is a choice
-        """Dispatch the chosen strand, or fire the chosen timer."""
+        """Dispatch the chosen fiber, or fire the chosen timer."""
         due = self._agenda.due()
         if due or (self._slack_ns and self.ready):
             return self._one_of(due)
@@ -303,7 +303,7 @@ class _StagedSystem(System):
         started = super().start(*args, **options)
         if isinstance(self.dispatcher, StagedDispatcher):
             self.dispatcher.use_everything()
-            self.dispatcher.record_job(started.strand)
+            self.dispatcher.record_job(started.fiber)
         self.started.append(started)
         return started
 
@@ -394,7 +394,7 @@ class Stage:
 
     def _look(self) -> None:
         """Called when no task is ready: note a deadlock, if there is one."""
-        if not self.deadlock and any(strand.waiting_for is not None for strand in self.dispatcher.strands):
+        if not self.deadlock and any(fiber.waiting_for is not None for fiber in self.dispatcher.fibers):
             deadlock = find_deadlock(self.regions, self.systems)
             if deadlock is not None:
                 self.deadlock = deadlock.text
@@ -412,7 +412,7 @@ class Stage:
         self._look()
         if self.deadlock:
             raise Broken("deadlock", self.deadlock)
-        waits = [] if may_wait else stuck(self.dispatcher.strands)
+        waits = [] if may_wait else stuck(self.dispatcher.fibers)
         if waits:
             raise Broken("endless wait", "; ".join(waits))
         lost = [text for region in self.regions if not region.closed for text in lost_triggers(region)]

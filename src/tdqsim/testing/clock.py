@@ -120,13 +120,13 @@ class Waiting(NamedTuple):
 def waiting(dispatcher: Dispatcher) -> list[Waiting]:
     """The tasks and jobs that wait, with what they wait for and until when, oldest task first."""
     waits = []
-    for strand in dispatcher.strands:
-        queue = strand.waiting_for
+    for fiber in dispatcher.fibers:
+        queue = fiber.waiting_for
         if queue is None:
             continue
-        until = strand.deadline_ns
+        until = fiber.deadline_ns
         moment = None if until is None else _EPOCH + timedelta(microseconds=until // _NS_PER_MICROSECOND)
-        waits.append(Waiting(strand.name, queue.name, moment, queue.holders() if queue.holders is not None else ""))
+        waits.append(Waiting(fiber.name, queue.name, moment, queue.holders() if queue.holders is not None else ""))
     return waits
 
 

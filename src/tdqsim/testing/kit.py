@@ -16,7 +16,7 @@ from tdqsim.cics.inspection.state import queue_states
 from tdqsim.cics.internals import core_of
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.definitions import Definitions, Resource, load_definitions, load_region_file, supplied_definitions
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES, table
@@ -148,10 +148,10 @@ class Kit:
         """The number of the dispatcher's turn, and whether a task has it."""
         return self._count, self.dispatcher.current is not self.dispatcher.outside
 
-    def _dispatched(self, strand: Strand) -> None:
+    def _dispatched(self, fiber: Fiber) -> None:
         self._count += 1
-        self._dispatches.append(strand.name)
-        self._outcomes.dispatched(strand)
+        self._dispatches.append(fiber.name)
+        self._outcomes.dispatched(fiber)
 
     # -- making ---------------------------------------------------------------------------------------------------
 

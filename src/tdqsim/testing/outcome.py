@@ -16,12 +16,12 @@ from tdqsim.errors import RegionClosed, SystemClosed
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.core.fiber import Fiber
     from tdqsim.core.notices import Notice, Notices
-    from tdqsim.core.strand import Strand
     from tdqsim.ibmi import System
 
 _ENDS: Final = ("abend", "job_failed")
-"""The events of a task or job that has failed: here the strand tells of it, which knows whether somebody has got it."""
+"""The events of a task or job that has failed: here the fiber tells of it, which knows whether somebody has got it."""
 
 
 class Outcome(NamedTuple):
@@ -30,21 +30,21 @@ class Outcome(NamedTuple):
     Attributes:
         code: the abend code, message ID, or name of the exception, by which a test can expect the failure.
         text: a description in a sentence.
-        strand: the task that ended; None if no task was started.
+        fiber: the task that ended; None if no task was started.
     """
 
     code: str
     text: str
-    strand: Strand | None
+    fiber: Fiber | None
 
     @property
     def reported(self) -> bool:
         """Whether the test has got the failure: ``result()`` has raised it, or the task was ended on purpose."""
-        return self.strand is not None and self.strand.reported
+        return self.fiber is not None and self.fiber.reported
 
 
 class Outcomes:
-    """Collects the failures on one dispatcher: call it with each strand that is about to run, and each region.
+    """Collects the failures on one dispatcher: call it with each fiber that is about to run, and each region.
 
     Attributes:
         notices: what the regions and systems have said since they are watched.
@@ -56,7 +56,7 @@ class Outcomes:
         self.ended = 0
         self._failures: list[Outcome] = []
         self._streams: list[Notices] = []
-        self._last: Strand | None = None
+        self._last: Fiber | None = None
 
     def watch(self, owner: Region | System, *, earlier: bool = False) -> None:
         """Also collect what a region or system says; it writes nothing to standard error from now on.
@@ -69,9 +69,9 @@ class Outcomes:
         self.notices += owner.notices if earlier else ()
         owner.notices.subscribe(self.notices.append)
 
-    def dispatched(self, strand: Strand | None) -> None:
-        """Called before a strand runs, when the previous one has ended or waits; with None at the end of the test."""
-        last, self._last = self._last, strand
+    def dispatched(self, fiber: Fiber | None) -> None:
+        """Called before a fiber runs, when the previous one has ended or waits; with None at the end of the test."""
+        last, self._last = self._last, fiber
         if last is None or not last.done:
             return
         self.ended += 1
@@ -97,8 +97,8 @@ def _code(error: BaseException) -> str:
     return str(getattr(error, "message_id", "") or type(error).__name__)
 
 
-def _description(strand: Strand, error: BaseException) -> str:
+def _description(fiber: Fiber, error: BaseException) -> str:
     cause = error.__cause__ if error.__cause__ is not None else error
     *_, (file, line) = ("", 0), *own_places(cause.__traceback__)
     place = f" ({file}:{line})" if file else ""
-    return f"{strand.name}: {error}{place}"
+    return f"{fiber.name}: {error}{place}"

@@ -59,6 +59,6 @@ def stepped(
     entry = startable(core.transactions, held, transid or own_name(program))
     if core.security is not None:
         core.task_manager.admit(entry.name, user)
-    handle.strand = core.task_manager.attach(entry, startcode="S", userid=user, make=SteppedTask)
+    handle.fiber = core.task_manager.attach(entry, startcode="S", userid=user, make=SteppedTask)
     core.dispatcher.run_ready()
     return handle

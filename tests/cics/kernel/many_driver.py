@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.core.strand import WAIT, Strand, WaitQueue
+from tdqsim.core.fiber import WAIT, Fiber, WaitQueue
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.testing import add_hook
 
@@ -27,7 +27,7 @@ class Slot:
         self.box = WaitQueue(f"the letter box of {name}")
         self.answers: list[Any] = []
         self.task: Task | None = None
-        self.strand: Strand | None = None
+        self.fiber: Fiber | None = None
 
     def next_letter(self) -> Any:
         return self.letters.pop(0) if self.letters else WAIT
@@ -66,7 +66,7 @@ class Driver:
 
     def program(self, task: Task, *given: Slot) -> None:
         (slot,) = given
-        slot.task, slot.strand = task, task._strand
+        slot.task, slot.fiber = task, task._fiber
         while True:
             letter = self.region.dispatcher.wait(slot.next_letter, slot.box)
             if letter == ("return",):
@@ -104,7 +104,7 @@ class Driver:
     def begin(self, name: str, *, dtimout: bool) -> None:
         slot = self.slots[name] = Slot(name)
         entry = self.region.resources.transactions["DTIM" if dtimout else "PLAN"]
-        slot.strand = self.region._core.task_manager.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
+        slot.fiber = self.region._core.task_manager.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
 
     def together(self, **letters: tuple[Any, ...]) -> Any:
         """Tell several tasks something, and let all run; what can be seen then."""
@@ -114,9 +114,9 @@ class Driver:
         return self.shown()
 
     def purge(self, name: str) -> Any:
-        strand = self.slots[name].strand
-        assert strand is not None
-        assert self.region.purge(strand)
+        fiber = self.slots[name].fiber
+        assert fiber is not None
+        assert self.region.purge(fiber)
         return self.shown()
 
     def advance(self, seconds: int) -> Any:
@@ -197,10 +197,10 @@ class Guard:
 
 
 def ended(slot: Slot) -> str:
-    strand = slot.strand
-    if strand is None or not strand.done:
+    fiber = slot.fiber
+    if fiber is None or not fiber.done:
         return ""
-    if strand.exception is None:
+    if fiber.exception is None:
         return "RETURN"
-    assert isinstance(strand.exception, Abend), strand.exception
-    return strand.exception.code
+    assert isinstance(fiber.exception, Abend), fiber.exception
+    return fiber.exception.code

@@ -254,7 +254,7 @@ def test_held_an_end_that_another_has_is_waited_for():
         first.step()
         assert second.step() == ""
         assert "LOGQ" in second.waits_for
-        assert reg.inquire_task(second.strand.local.number, "SUSPENDTYPE").suspendtype == "ENQUEUE "
+        assert reg.inquire_task(second.fiber.local.number, "SUSPENDTYPE").suspendtype == "ENQUEUE "
         first.go()
         assert second.done
         assert reg.peek("LOGQ") == [b"record"] * 2
@@ -309,7 +309,7 @@ def test_a_deadlock_made_by_hand():
         other.step()
         assert one.waits_for
         assert other.waits_for
-        assert reg.purge(one.strand)
+        assert reg.purge(one.fiber)
         with pytest.raises(Exception, match="AEXY"):
             one.result()
         assert other.done

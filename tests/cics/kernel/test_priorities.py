@@ -8,7 +8,7 @@ import pytest
 
 from tdqsim import Region, define_terminal, define_transaction
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.strand import WAIT, WaitQueue
+from tdqsim.core.fiber import WAIT, WaitQueue
 from tests.rules import expect_rule
 
 DEFINITIONS = [
@@ -174,8 +174,8 @@ def test_a_seed_permutes_ready_tasks_whatever_their_priority():
     assert len(orders) > 1
 
 
-def test_ranks_of_strands():
-    """Ten thousand strands of many ranks run in the order of rank, and of readiness within a rank."""
+def test_ranks_of_fibers():
+    """Ten thousand fibers of many ranks run in the order of rank, and of readiness within a rank."""
     dispatcher, ran = Dispatcher(), []
     gate = WaitQueue("the gate")
     opened = []
@@ -185,8 +185,8 @@ def test_ranks_of_strands():
         ran.append(number)
 
     for number in range(10_000):
-        strand = dispatcher.spawn(partial(program, number), name="s")
-        dispatcher.rank(strand, number % 7 * 10**15)
+        fiber = dispatcher.spawn(partial(program, number), name="s")
+        dispatcher.rank(fiber, number % 7 * 10**15)
     dispatcher.run_ready()
     opened.append(True)
     gate.wake_all()

@@ -33,7 +33,7 @@ def two_tasks(reg):
     first.step()
     second = reg.start(waiter, transid="WAIT")
     reg.dispatcher.run_ready()
-    return first.strand.local, second.local
+    return first.fiber.local, second.local
 
 
 @pytest.mark.rule("CEMT-TABLES")
@@ -63,7 +63,7 @@ def test_a_task_is_purged(word):
         result = cemt(reg, f"S TASK({second.number}) {word}")
         assert result.rows[0].outcome == rule("CEMT-TASK").message
         with pytest.raises(Exception, match="AEXY"):
-            second._strand.result()
+            second._fiber.result()
         assert second.number not in reg.tasks
         again = cemt(reg, f"S TASK({second.number}) {word}")
         assert (again.errors, again.rows[0].outcome) == (1, "NOT FOUND")

@@ -31,4 +31,4 @@ def test_five_hundred_wait_and_ten_thousand_come_and_go(served, queue, connect):
     eventually(lambda: not served.servers.connections and not served.do(lambda: len(served.system.jobs)))
     gc.collect()
     assert served.do(lambda: len(served.system.directories)) == 0
-    assert served.do(lambda: len(served.engine.dispatcher.strands)) <= 2
+    assert served.do(lambda: len(served.engine.dispatcher.fibers)) <= 2

@@ -14,8 +14,8 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS as ISC_KINDS
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import Fiber
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageFrame
-from tdqsim.core.strand import Strand
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
@@ -56,17 +56,17 @@ class World:
             applid="NEARAPPL", sysid="NEAR", supplied_queues=False, dispatcher=self.dispatcher,
         )  # fmt: skip
         self.link = FarLink(self.region, "FAR", "FARAPPL")
-        self.strands: list[Strand[Any]] = []
+        self.fibers: list[Fiber[Any]] = []
         self._spawn, self.dispatcher.spawn = self.dispatcher.spawn, self._remembered  # type: ignore[method-assign]
 
-    def _remembered(self, *values: Any, **named: Any) -> Strand[Any]:
-        self.strands.append(self._spawn(*values, **named))
-        return self.strands[-1]
+    def _remembered(self, *values: Any, **named: Any) -> Fiber[Any]:
+        self.fibers.append(self._spawn(*values, **named))
+        return self.fibers[-1]
 
     def failed(self) -> list[BaseException]:
-        """What strands have ended by that nobody is told of: a requester would wait for ever."""
-        found = [one.exception for one in self.strands if one.done and one.exception is not None and not one.reported]
-        self.strands = [one for one in self.strands if not one.done]
+        """What fibers have ended by that nobody is told of: a requester would wait for ever."""
+        found = [one.exception for one in self.fibers if one.done and one.exception is not None and not one.reported]
+        self.fibers = [one for one in self.fibers if not one.done]
         return [one for one in found if not isinstance(one, LinkDown)]
 
     def close(self) -> None:

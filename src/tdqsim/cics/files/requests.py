@@ -16,7 +16,7 @@ from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
-from tdqsim.core.strand import WAIT
+from tdqsim.core.fiber import WAIT
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 

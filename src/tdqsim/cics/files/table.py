@@ -22,7 +22,7 @@ from tdqsim.cics.files.installed import OPERATIONS, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
-from tdqsim.core.strand import WaitQueue
+from tdqsim.core.fiber import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, UsageError
 from tdqsim.facts import Resp
 

@@ -337,8 +337,8 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
         yield _set_by(queue.latched.began)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
     if task is not None:
-        parked = task._strand.waiting_for if task._strand is not None else None
-        until = _until(task._strand.deadline_ns) if task._strand is not None else ""
+        parked = task._fiber.waiting_for if task._fiber is not None else None
+        until = _until(task._fiber.deadline_ns) if task._fiber is not None else ""
         state = f", which waits for {parked.name}{until}" if parked is not None else ", which is ready to run"
         after = AFTER_TASK[queue.atifacility, True]
         yield f"Its task is {task.number}{state}; when that ends normally without QZERO, {_ENDS[after]}."

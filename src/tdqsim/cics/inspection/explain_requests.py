@@ -46,7 +46,7 @@ from tdqsim.cics.queues.state_table import check_state, final_target
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
-from tdqsim.core.strand import WAIT as _WAITS
+from tdqsim.core.fiber import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp, doubt, unconfirmed
 

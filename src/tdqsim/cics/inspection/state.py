@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.unit import UnitOfWork
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingTask:
-    """A task, or a strand without one, that waits for a lock, a commit or a name of ENQ.
+    """A task, or a fiber without one, that waits for a lock, a commit or a name of ENQ.
 
     Attributes:
-        name: the name of the strand, for display.
+        name: the name of the fiber, for display.
         task: the number of its task; 0 if it has no task.
         transid: its transaction.
         until_ns: when its wait times out, in nanoseconds; None for never.
@@ -53,7 +53,7 @@ class WaitingTask:
 
     @property
     def title(self) -> str:
-        """The task, or the strand if it has no task, for display."""
+        """The task, or the fiber if it has no task, for display."""
         return f"task {self.task} {self.transid}" if self.transid else self.name
 
 
@@ -181,7 +181,7 @@ class TaskState:
         since_ns: when its wait began, in nanoseconds; 0 if it does not wait.
         until_ns: when its wait times out, in nanoseconds; 0 for never.
         uow: its unit of work in hexadecimal; empty for none.
-        strand: the name of the strand on which it runs or waits; empty for a task of the calling Python program.
+        fiber: the name of the fiber on which it runs or waits; empty for a task of the calling Python program.
     """
 
     number: int
@@ -194,7 +194,7 @@ class TaskState:
     since_ns: int
     until_ns: int
     uow: str
-    strand: str
+    fiber: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,10 +341,10 @@ def holder_of(lock: Lock) -> str:
     return f"task {owner.taskid} {owner.transid}"
 
 
-def waiter_of(strand: Strand) -> WaitingTask:
-    """The state of a waiting strand."""
-    task = strand.local
-    return WaitingTask(strand.name, getattr(task, "number", 0), getattr(task, "transid", ""), strand.deadline_ns)
+def waiter_of(fiber: Fiber) -> WaitingTask:
+    """The state of a waiting fiber."""
+    task = fiber.local
+    return WaitingTask(fiber.name, getattr(task, "number", 0), getattr(task, "transid", ""), fiber.deadline_ns)
 
 
 def queue_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
@@ -396,15 +396,15 @@ def names_along(region: RegionData, name: str) -> Iterator[str]:
 
 
 def tasks_of(region: RegionData) -> Iterator[TaskState]:
-    """The tasks of a region, in order of their start. A call from outside has a task on its caller's strand."""
-    lent = {id(strand.local): strand for strand in region.dispatcher.strands if strand.local is not None}
+    """The tasks of a region, in order of their start. A call from outside has a task on its caller's fiber."""
+    lent = {id(fiber.local): fiber for fiber in region.dispatcher.fibers if fiber.local is not None}
     for task in region.tasks.values():
-        yield _task(task, task._strand if task._strand is not None else lent.get(id(task)))
+        yield _task(task, task._fiber if task._fiber is not None else lent.get(id(task)))
 
 
-def _task(task: TaskData, strand: Strand | None) -> TaskState:
-    waits_for = strand.waiting_for if strand is not None else None
-    until_ns = strand.deadline_ns if strand is not None and waits_for is not None else None
+def _task(task: TaskData, fiber: Fiber | None) -> TaskState:
+    waits_for = fiber.waiting_for if fiber is not None else None
+    until_ns = fiber.deadline_ns if fiber is not None and waits_for is not None else None
     return TaskState(
         task.number,
         task.transid,
@@ -413,10 +413,10 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
         queue=task._request.queue.name if task._request is not None else "",
         waits_for=waits_for.name if waits_for is not None else "",
         suspended=task._suspended,
-        since_ns=strand.since_ns if strand is not None and waits_for is not None else 0,
+        since_ns=fiber.since_ns if fiber is not None and waits_for is not None else 0,
         until_ns=until_ns or 0,
         uow=task._unit.id.hex().upper() if task._unit is not None and task._has_uow else "",
-        strand=strand.name if strand is not None else "",
+        fiber=fiber.name if fiber is not None else "",
     )
 
 

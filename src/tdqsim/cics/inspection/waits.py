@@ -15,7 +15,7 @@ from tdqsim.cics.model.queue import IntraTdQueue
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.core.strand import Strand, WaitQueue
+    from tdqsim.core.fiber import Fiber, WaitQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Wait:
 
     Attributes:
         waiter: the waiting task, for display.
-        task: the number of the waiting task; 0 for a strand without a task.
+        task: the number of the waiting task; 0 for a fiber without a task.
         holder: the holder of the resource; empty if it is not known.
         what: what it waits for.
         kind: END for an end of a queue, COMMIT for uncommitted records, ENQ, or OTHER.
         resource: the queue, or the name of ENQ as the ``repr`` of its bytes; empty for OTHER.
         end: the end of the queue: FROMQ or TOQ.
         since_ns: when it began, in nanoseconds on the region's clock.
-        strands: the waiting strand and the strand of the holder, None if no strand holds it.
+        fibers: the waiting fiber and the fiber of the holder, None if no fiber holds it.
     """
 
     waiter: str
@@ -42,18 +42,18 @@ class Wait:
     resource: str = ""
     end: str = ""
     since_ns: int = 0
-    strands: tuple[Strand, Strand | None] | None = field(default=None, compare=False, repr=False)
+    fibers: tuple[Fiber, Fiber | None] | None = field(default=None, compare=False, repr=False)
 
 
 def waits_of(region: RegionData) -> Iterator[Wait]:
     """All waits in a region: first those for a resource that another task holds, then the others."""
-    known: set[str] = set()  # strands whose wait was reported already
+    known: set[str] = set()  # fibers whose wait was reported already
     for wait in blocked(region):
-        if wait.strands is not None:
-            known.add(wait.strands[0].name)
+        if wait.fibers is not None:
+            known.add(wait.fibers[0].name)
         yield wait
     for task in tasks_of(region):
-        if task.waits_for and task.strand not in known:
+        if task.waits_for and task.fiber not in known:
             title = f"task {task.number} {task.transid}"
             yield Wait(title, task.number, "", task.waits_for, since_ns=task.since_ns)
 
@@ -68,31 +68,31 @@ def blocked(region: RegionData) -> Iterator[Wait]:
         owner = enqueue.owner
         holder = f"task {owner.number} {owner.transid}" if owner is not None else "another task"
         name = repr(enqueue.resource)
-        strand = owner._strand if owner is not None else None
-        yield from _waiting(enqueue.waiting, strand, holder, f"ENQ {name}", "ENQ", name)
+        fiber = owner._fiber if owner is not None else None
+        yield from _waiting(enqueue.waiting, fiber, holder, f"ENQ {name}", "ENQ", name)
 
 
 def _at_queue(queue: IntraTdQueue) -> Iterator[Wait]:
     for lock in queue.locks:
-        strand = lock.owner.task._strand if lock.owner is not None and lock.owner.task is not None else None
+        fiber = lock.owner.task._fiber if lock.owner is not None and lock.owner.task is not None else None
         holder, name = holder_of(lock), queue.name
         if lock.in_use:
-            yield from _waiting(lock.waiting, strand, holder, f"{lock.end} of {name}", "END", name, lock.end)
+            yield from _waiting(lock.waiting, fiber, holder, f"{lock.end} of {name}", "END", name, lock.end)
         if lock.end == WRITE_END and queue.td_read is not None:
             what = f"what is not committed to {name}"
-            yield from _waiting(queue.td_read, strand, holder, what, "COMMIT", name)
+            yield from _waiting(queue.td_read, fiber, holder, what, "COMMIT", name)
 
 
 def _waiting(
     queue: WaitQueue,
-    owner: Strand | None,
+    owner: Fiber | None,
     holder: str,
     what: str,
     kind: Literal["END", "COMMIT", "ENQ"],
     resource: str,
     end: str = "",
 ) -> Iterator[Wait]:
-    for strand in queue.waiters:
-        waiter = waiter_of(strand)
-        since_ns, strands = strand.since_ns, (strand, owner)
-        yield Wait(waiter.title, waiter.task, holder, what, kind, resource, end, since_ns, strands)
+    for fiber in queue.waiters:
+        waiter = waiter_of(fiber)
+        since_ns, fibers = fiber.since_ns, (fiber, owner)
+        yield Wait(waiter.title, waiter.task, holder, what, kind, resource, end, since_ns, fibers)

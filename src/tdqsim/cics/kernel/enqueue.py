@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import Enqueue
-from tdqsim.core.strand import WAIT, WaitMark
+from tdqsim.core.fiber import WAIT, WaitMark
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 

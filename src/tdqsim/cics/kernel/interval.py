@@ -34,7 +34,7 @@ from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest, TimedWait
-from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
+from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from tdqsim.cics.kernel.waiting import park
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import Handler, TransactionEntry
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS
 
@@ -62,7 +62,7 @@ class _Place:
     Attributes:
         task, priority: the task and the PRIORITY of its transaction.
         number: its number in order of arrival.
-        wakes: where its strand waits.
+        wakes: where its fiber waits.
         purged: whether it is to end with AKCC.
     """
 
@@ -159,7 +159,7 @@ class Limits:
         self.held: dict[TaskData, None] = {}
         self.counts = ClassCounts()
         self.classes: dict[str, TransactionClass] = {}
-        running = (task for task in region.tasks.values() if task._strand is not None)
+        running = (task for task in region.tasks.values() if task._fiber is not None)
         self.active: dict[TaskData, TransactionClass] = dict.fromkeys(running, self._no_class)
 
     def define(self, name: str, maxactive: int, purgethresh: int) -> None:

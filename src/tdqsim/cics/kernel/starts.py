@@ -40,7 +40,7 @@ from tdqsim.cics.kernel.local_queue import LocalQueue
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.model.task import FacilityRequest
-from tdqsim.core.strand import WaitQueue
+from tdqsim.core.fiber import WaitQueue
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A task: one run of a program, its EIB, its unit of work, and what happens when it ends.
 
-A task that runs as a *strand* of the dispatcher (see :mod:`tdqsim.core.dispatch`) may wait inside a command while other
+A task that runs as a *fiber* of the dispatcher (see :mod:`tdqsim.core.dispatch`) may wait inside a command while other
 tasks run. Python code outside the dispatcher, the *program outside*, may use a task too (``with region.task() as t:``);
 ready tasks then get their turn after each of its commands.
 
@@ -88,7 +88,7 @@ class TaskBase(TaskData):
         return self._region.text(record)
 
     def _run(self) -> object:
-        """Run its program to its end; the strand's function, which its dispatcher calls.
+        """Run its program to its end; the fiber's function, which its dispatcher calls.
 
         Raises:
             Abend: it ended abnormally.
@@ -173,7 +173,7 @@ class TaskBase(TaskData):
             if self._settled:
                 self._block = None
             if self._request is not None:
-                self._strand = None  # a triggered task: no caller has the handle, so break the reference cycle
+                self._fiber = None  # a triggered task: no caller has the handle, so break the reference cycle
 
     def _leave_region(self, *, normal: bool) -> None:
         """After the end of its unit of work: apply QZEROs, free ENQs and the facility, continue the trigger cycle."""
@@ -411,12 +411,12 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
 def _say_abend(task: TaskData, abend: Abend, place: str) -> None:
     """Log an abend, and make a notice of it unless somebody waits for the result of the task, and so gets it."""
     cause = abend if abend.cause is None else abend.cause
-    region, strand = task._region, task._strand
+    region, fiber = task._region, task._fiber
     values: dict[str, Any] = {
         "transid": task.transid, "task": task.number, "abcode": abend.code, "cause": repr(abend.cause),
         "exc_info": product_fault(abend.cause), **({"place": place} if place else {}),
     }  # fmt: skip
-    if strand is not None and strand.end_queue:
+    if fiber is not None and fiber.end_queue:
         region.log.warning("abend", **values)
         return
     lines = own_lines(cause)

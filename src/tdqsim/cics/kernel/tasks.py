@@ -1,6 +1,6 @@
 """The tasks of a region: the list of tasks, how a task is made, and what follows its end.
 
-A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
+A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a fiber
 of the dispatcher; Python code outside the dispatcher opens one as a block (``with region.task() as t:``); or a command
 issued on the region itself runs in a separate task, with a syncpoint. The last is so common in tests that one task
 object is reused, as long as the previous command has left nothing behind (:mod:`~tdqsim.cics.region`).
@@ -24,7 +24,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
 from tdqsim.cics.model.transaction import DEFAULT_PRIORITY, LIMITS_RUNAWAY, TransactionEntry
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import REGION_DEFAULTS, table
 
@@ -163,7 +163,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task._level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task._strand = handle = TaskHandle(dispatcher, task, region, task._run, task, task.end)
+        task._fiber = handle = TaskHandle(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
             entry.attaches += 1
@@ -194,7 +194,7 @@ class Tasks(Generic[K]):
         if runaway and not getattr(entry.program, LIMITS_RUNAWAY, False) and not entry.is_remote(region.sysid):
             region.notices.say("runaway_of_python", transid=entry.name, runaway=runaway)
 
-    def _prefer(self, task: TaskData, strand: Strand, entry: TransactionEntry, facility: Facility | None) -> None:
+    def _prefer(self, task: TaskData, fiber: Fiber, entry: TransactionEntry, facility: Facility | None) -> None:
         """Give a task its priority and its facility, which may add to the priority."""
         priority = entry.priority
         if entry.is_new:
@@ -206,25 +206,25 @@ class Tasks(Generic[K]):
             facility.task = task
             priority = with_terminal(self._region, priority, facility.name)
         if priority != DEFAULT_PRIORITY:
-            self._rank(strand, priority)
+            self._rank(fiber, priority)
 
-    def _rank(self, strand: Strand, priority: int) -> None:
+    def _rank(self, fiber: Fiber, priority: int) -> None:
         """Let the dispatcher prefer a task to those of lower priority that became ready less than PRTYAGE earlier."""
         step = self.prtyaging * _MS if self.prtyaging else _NEVER_NS
-        self._region.dispatcher.rank(strand, (priority - DEFAULT_PRIORITY) * step)
+        self._region.dispatcher.rank(fiber, (priority - DEFAULT_PRIORITY) * step)
 
     def set_prtyaging(self, milliseconds: int) -> None:
         """Change PRTYAGE; it applies to a task from the next time that it becomes ready."""
         self.prtyaging = milliseconds
         for task in self.known.values():
-            strand = task._strand
-            if strand is not None and strand.rank_ns:
-                self._rank(strand, task_priority(task))
+            fiber = task._fiber
+            if fiber is not None and fiber.rank_ns:
+                self._rank(fiber, task_priority(task))
 
-    def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
+    def purge(self, handle: Fiber | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
-        strand = handle if isinstance(handle, Strand) else handle._strand
-        return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
+        fiber = handle if isinstance(handle, Fiber) else handle._fiber
+        return fiber is not None and fiber.cancel(Abend(code, detail="the task was purged"))
 
     def finish_ends(self) -> None:
         """Complete the ends of tasks that exceptions have interrupted."""

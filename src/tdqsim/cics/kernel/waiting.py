@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import transaction_of
-from tdqsim.core.strand import Strand, TimedOut, WaitMark, WaitQueue
+from tdqsim.core.fiber import Fiber, TimedOut, WaitMark, WaitQueue
 from tdqsim.facts import Cvda
 
 T = TypeVar("T")
@@ -60,11 +60,11 @@ def park(
     """
     region = task._region
     region.dispatcher.check_thread()
-    strand = region.dispatcher.current
-    before = strand.local
+    fiber = region.dispatcher.current
+    before = fiber.local
     try:
         try:
-            task._suspended, strand.local = (kind, name), task
+            task._suspended, fiber.local = (kind, name), task
             region.tasks.setdefault(task.number, task)
             if region.recorder is not None:
                 what = queue.holders() if queue.holders is not None else ""
@@ -72,16 +72,16 @@ def park(
             _unit_waits(task, Cvda.ACTIVE, Cvda.WAITING)
             return region.dispatcher.wait(attempt, queue, timeout_ns)
         finally:
-            _unpark(task, strand, before)
+            _unpark(task, fiber, before)
     except BaseException:  # an interrupt may have prevented or stopped the inner finally
-        _unpark(task, strand, before)
+        _unpark(task, fiber, before)
         raise
 
 
-def _unpark(task: TaskData, strand: Strand, before: object) -> None:
+def _unpark(task: TaskData, fiber: Fiber, before: object) -> None:
     if task._suspended is None:
         return
-    region, strand.local = task._region, before
+    region, fiber.local = task._region, before
     if task._implicit and region.tasks.get(task.number) is task:
         del region.tasks[task.number]
     _unit_waits(task, Cvda.WAITING, Cvda.ACTIVE)

@@ -1,4 +1,4 @@
-"""The handle of a started task: the strand that runs it, with the abend that has ended it."""
+"""The handle of a started task: the fiber that runs it, with the abend that has ended it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from typing_extensions import TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 
 T_co = TypeVar("T_co", covariant=True, default=Any)
 
 
-class TaskHandle(Strand[T_co]):
+class TaskHandle(Fiber[T_co]):
     """A task that :meth:`Region.start <tdqsim.cics.Region.start>` has started, whose program returns T_co."""
 
     __slots__ = ()

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.clock import Clock
-from tdqsim.core.strand import WaitQueue
+from tdqsim.core.fiber import WaitQueue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Completion, completion
 from tdqsim.cics.model.lock import READ_END, WRITE_END, Lock
 from tdqsim.cics.model.space import NEVER, NO_BOUNDS, IntraSpace
+from tdqsim.core.fiber import WaitQueue
 from tdqsim.core.store import DurableQueue, VolatileQueue
-from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda
 

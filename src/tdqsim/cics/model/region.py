@@ -24,9 +24,9 @@ from tdqsim.core.callables import why_no_hook
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.fiber import Fiber
 from tdqsim.core.notices import Notice, Notices
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
-from tdqsim.core.strand import Strand
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
@@ -328,7 +328,7 @@ class TasksPart(Protocol):
     def outside(self, transid: str, userid: str) -> TaskData: ...
     def system(self) -> TaskData: ...
     def user_for(self, userid: str) -> str: ...
-    def purge(self, handle: Strand | TaskData, code: str = ...) -> bool: ...
+    def purge(self, handle: Fiber | TaskData, code: str = ...) -> bool: ...
     def set_prtyaging(self, milliseconds: int) -> None: ...
     def attach(
         self,

@@ -11,7 +11,7 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.unit import UnitOfWork
-    from tdqsim.core.strand import Strand, Timer
+    from tdqsim.core.fiber import Fiber, Timer
 
 _TEXTS: Final = ("transid", "userid", "termid", "reqid")
 
@@ -79,7 +79,7 @@ class StartRequest:
         self.committed = True
         self.key = b""
         self.timer: Timer | None = None
-        self.handle: Strand | None = None
+        self.handle: Fiber | None = None
         self.taken = False
         self.unit: UnitOfWork | None = None
         self.backed_out = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
@@ -47,7 +47,7 @@ class TaskData:
         _implicit: whether it consists of one command outside any task, which is its own unit of work.
         _is_mirror: whether it is a mirror task, which carries out the requests of another region.
         _level: the level of the running program; None for the first program.
-        _outside: whether its commands are issued by the calling Python program rather than on a strand.
+        _outside: whether its commands are issued by the calling Python program rather than on a fiber.
         _program: the name of its first program.
         _queues: the table in which it looks queues up; empty when it has ended.
         _qzero: the logically recoverable queues that its committed units of work have read to QZERO, each with the
@@ -59,17 +59,17 @@ class TaskData:
         _startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the calling
             Python program.
         _storage: the storage of the task's programs in other languages; None before the first such program.
-        _strand: its strand; None for the calling Python program, and after the end of a triggered task.
+        _fiber: its fiber; None for the calling Python program, and after the end of a triggered task.
         _suspended: the kind and name of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         _suspensions: how often it has waited.
         _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
     """
 
     __slots__ = (
-        "_abprogram", "_block", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_handles",
-        "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region", "_request",
-        "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_suspensions", "_unit", "_work",
-        "abcode", "condition", "eib", "number", "transid", "userid",
+        "_abprogram", "_block", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_fiber",
+        "_handles", "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region",
+        "_request", "_settled", "_start_data", "_startcode", "_storage", "_suspended", "_suspensions", "_unit",
+        "_work", "abcode", "condition", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
@@ -92,7 +92,7 @@ class TaskData:
         self.number = number
         self.transid = transid
         self._program = program or transid
-        self._work = work  # of a task with a strand: the function that it runs, and its arguments after the task
+        self._work = work  # of a task with a fiber: the function that it runs, and its arguments after the task
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self._startcode = startcode
@@ -110,7 +110,7 @@ class TaskData:
         self._storage: Any = None
         self._suspended: tuple[str, str] | None = None
         self._suspensions = 0
-        self._strand: Strand | None = None
+        self._fiber: Fiber | None = None
         self._dtimout_ns = dtimout_ns
         self._ended = False
         self._block: object = None

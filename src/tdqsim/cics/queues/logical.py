@@ -14,7 +14,7 @@ from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.core.strand import WAIT, WaitMark
+from tdqsim.core.fiber import WAIT, WaitMark
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Cvda, Resp
 

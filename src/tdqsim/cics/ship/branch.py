@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.ship.remote import LinkEnd
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
 
 
 class Branch:
@@ -23,7 +23,7 @@ class Branch:
         began: whether a request has reached the other region.
         held: whether the other region has work that must be committed or backed out.
         under_way: whether the last request has reached the other region.
-        waiter: the strand that waits for the reply to a request, or None.
+        waiter: the fiber that waits for the reply to a request, or None.
         asked: the last request: its command and the name of the resource.
     """
 
@@ -32,7 +32,7 @@ class Branch:
     def __init__(self, system: LinkEnd, uow: UnitOfWork) -> None:
         self.name = system.name
         self.system = system
-        self.waiter: Strand | None = None
+        self.waiter: Fiber | None = None
         self.asked = ("", "")
         self._uow = uow
         self._key = system.name_of(uow)

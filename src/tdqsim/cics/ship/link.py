@@ -28,7 +28,7 @@ class Link:
         other: the other region.
         name_in_other: its connection to the first region.
         at_once: whether each message is carried out inside the ``send`` of its sender. False simulates a network: each
-            message is carried out by a separate strand, while the sender waits for the answer.
+            message is carried out by a separate fiber, while the sender waits for the answer.
 
     Attributes:
         ends: the two ends, one in each region.
@@ -85,7 +85,7 @@ class Link:
     def delay_at(self, step: str) -> None:
         """Hold back the next message of a kind, and all later messages in the same direction, until :meth:`release`.
 
-        From then on each message is carried out by its own strand, as over a network.
+        From then on each message is carried out by its own fiber, as over a network.
 
         Raises:
             ValueError: there is no such message.

@@ -26,8 +26,8 @@ from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.commands import carry_out
 from tdqsim.cics.ship.messages import Fields, failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
@@ -35,7 +35,7 @@ from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.cics.ship.remote import LinkEnd
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
 _OURS: Final = re.compile(rf"[0-9A-F]{{{2 * UOW_ID_LENGTH}}}")
@@ -106,12 +106,12 @@ class Turn(NamedTuple):
 
     Attributes:
         kind: the kind of the message.
-        strand: the strand that carries it out.
+        fiber: the fiber that carries it out.
         over: the queue in which the next message about the unit of work waits.
     """
 
     kind: str
-    strand: Strand
+    fiber: Fiber
     over: WaitQueue
 
 
@@ -120,7 +120,7 @@ class MirrorOutcome(NamedTuple):
 
     Attributes:
         fields, data: of its answer.
-        late: an exception that reached the strand meanwhile (a purge, the end of its region), too late to change the
+        late: an exception that reached the fiber meanwhile (a purge, the end of its region), too late to change the
             result.
     """
 
@@ -219,20 +219,20 @@ class Mirrors:
             MessageError: this kind of message may not follow the earlier one.
         """
         kind, key = message.kind, message.fields["key"]
-        while kind != "ASK" and (turn := self.turns.get(key)) is not None and not turn.strand.done:
+        while kind != "ASK" and (turn := self.turns.get(key)) is not None and not turn.fiber.done:
             if turn.kind not in _MAY_COME.get(kind, _OTHERS)[0]:
                 raise MessageError(f"{kind} of {key:.80} came while its {turn.kind} was carried out")
             self.abandoned(key)
             self.region.dispatcher.wait(partial(self._until_over, key, turn), turn.over)
 
     def _until_over(self, key: str, turn: Turn) -> WaitMark | None:
-        return WAIT if self.turns.get(key) is turn and not turn.strand.done else None
+        return WAIT if self.turns.get(key) is turn and not turn.fiber.done else None
 
     def abandoned(self, key: str) -> None:
         """The requester has stopped waiting for its request: end the wait of its mirror too."""
         turn = self.turns.get(key)
         if turn is not None and turn.kind == "REQUEST":
-            turn.strand.cancel(LinkDown(f"{key:.80}: the requester has given up"))
+            turn.fiber.cancel(LinkDown(f"{key:.80}: the requester has given up"))
 
     # -- requests -------------------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class Mirrors:
         task, current = mirror.task, self.region.dispatcher.current
         task.hops, task.is_serving = fields["hops"], True
         task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
-        task._strand = current if current.local is not None or self.waits_turn else None
+        task._fiber = current if current.local is not None or self.waits_turn else None
         return mirror
 
     def _check_request(self, fields: Fields) -> None:

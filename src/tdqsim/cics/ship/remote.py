@@ -17,9 +17,9 @@ When the link is lost, the mirror backs out an INFLIGHT unit of work; an INDOUBT
 :mod:`~tdqsim.cics.uow.indoubt`. A requester that has not decided yet backs out (no decision on record means backout).
 One that has decided keeps the decision until the link is back and the other region has acknowledged it.
 
-A region of the same process is served *at once*: the message is carried out inside ``send``, in the strand of the
+A region of the same process is served *at once*: the message is carried out inside ``send``, in the fiber of the
 requester, as if the mirror were a part of its task. Over a network, or when messages are delayed, each is carried out
-by a separate strand and the requester waits for the answer. Nothing else differs.
+by a separate fiber and the requester waits for the answer. Nothing else differs.
 
 Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs); the mirror's
 life, two phases and daisy chains are general CICS knowledge (unconfirmed for transient data).
@@ -39,8 +39,8 @@ from tdqsim.cics.ship.branch import Branch
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown, MessageChannel, Transport
 from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda, Resp
@@ -184,7 +184,7 @@ class LinkEnd:
             data: the data sent with the fields.
             task: the task that waits; its DTIMOUT limits the wait.
             went: called when the message has been sent.
-            late: collects the exceptions that reached this strand while the message was carried out, too late to
+            late: collects the exceptions that reached this fiber while the message was carried out, too late to
                 change its outcome; None to raise them.
 
         Raises:

@@ -26,7 +26,7 @@ from tdqsim.cics.model.unit import facts_of, transaction_of
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.facts import Cvda
 from tdqsim.facts.info import Info
 from tdqsim.facts.inquiries import TaskInfo, TaskOption
@@ -76,12 +76,12 @@ _NO_CLASS: Final = "DFHTCL00"  # the name is also in tdqsim.definitions, which w
 # -- readers of the options -------------------------------------------------------------------------------------------
 
 
-def _strand(task: TaskData, region: RegionData) -> Strand | None:
-    """The strand on which a task runs or waits; None for a task of the calling Python program between two commands."""
-    if task._strand is not None:
-        return task._strand
+def _fiber(task: TaskData, region: RegionData) -> Fiber | None:
+    """The fiber on which a task runs or waits; None for a task of the calling Python program between two commands."""
+    if task._fiber is not None:
+        return task._fiber
     dispatcher = region.dispatcher
-    return next((each for each in (dispatcher.outside, *dispatcher.strands) if each.local is task), None)
+    return next((each for each in (dispatcher.outside, *dispatcher.fibers) if each.local is task), None)
 
 
 class _Suspended(NamedTuple):
@@ -100,17 +100,17 @@ class _Suspended(NamedTuple):
 
 def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     """The resource that a task waits for; None when it does not wait."""
-    strand = _strand(task, region)
-    if strand is None:  # a mirror works only while the command of its requester runs
+    fiber = _fiber(task, region)
+    if fiber is None:  # a mirror works only while the command of its requester runs
         return _Suspended(_IRLINK, task._uow.link if task._has_uow else "", 0) if task._is_mirror else None
-    if strand.local is not task:  # the requester and its mirror share a strand, and the other of the two uses it now
-        other: TaskBase = strand.local
-        since_ns = strand.since_ns if strand.waiting_for is not None else 0
+    if fiber.local is not task:  # the requester and its mirror share a fiber, and the other of the two uses it now
+        other: TaskBase = fiber.local
+        since_ns = fiber.since_ns if fiber.waiting_for is not None else 0
         return None if other._region is region else _Suspended(_IRLINK, _link_to(region, other._region), since_ns)
-    if strand.waiting_for is None:
+    if fiber.waiting_for is None:
         return None
     kind, name = task._suspended or ("", "")
-    return _Suspended(kind, name, strand.since_ns)
+    return _Suspended(kind, name, fiber.since_ns)
 
 
 def _link_to(region: RegionData, other: RegionData) -> str:
@@ -132,8 +132,8 @@ def _facilitytype(task: TaskData, _region: RegionData) -> Cvda:
 def _runstatus(task: TaskData, region: RegionData) -> Cvda:
     if _wait(task, region) is not None:
         return Cvda.SUSPENDED
-    strand = task._strand
-    running = strand is None or strand is region.dispatcher.current
+    fiber = task._fiber
+    running = fiber is None or fiber is region.dispatcher.current
     return Cvda.RUNNING if running else Cvda.DISPATCHABLE
 
 
@@ -260,35 +260,35 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
         raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
     if to_cvda(purgetype) is Cvda.PURGE and not is_purgeable(target):
         raise refusal(_SET, "not purgeable", f"transaction {target.transid} of task {task} has SPURGE(NO)")
-    strand = _purgeable(target, region)
-    if not region.task_manager.purge(strand):
-        _purge_later(region, strand)
+    fiber = _purgeable(target, region)
+    if not region.task_manager.purge(fiber):
+        _purge_later(region, fiber)
         # RESP is NORMAL, so this condition only sets RESP2: the program gets no exception
         raise refusal(_SET, "deferred", f"task {task} ends when it waits")
 
 
-def _purgeable(task: TaskData, region: RegionData) -> Strand:
-    """The strand to cancel in order to end a task.
+def _purgeable(task: TaskData, region: RegionData) -> Fiber:
+    """The fiber to cancel in order to end a task.
 
     Raises:
         Condition: INVREQ: the task belongs to the calling Python program, or it is a mirror that waits for its next
             request.
     """
-    strand = _strand(task, region)
-    if strand is None or strand is region.dispatcher.outside:
+    fiber = _fiber(task, region)
+    if fiber is None or fiber is region.dispatcher.outside:
         raise refusal(
             _SET, "not purgeable", f"task {task.number} belongs to the program outside, which cannot be purged"
         )
-    if strand.local is not task and strand.owner is not region:
+    if fiber.local is not task and fiber.owner is not region:
         raise refusal(_SET, "not purgeable", f"task {task.number} is a mirror that waits for its next request")
-    return strand
+    return fiber
 
 
-def _purge_later(region: RegionData, strand: Strand) -> None:
+def _purge_later(region: RegionData, fiber: Fiber) -> None:
     """Purge a task at its next wait, however late that comes."""
 
     def purge() -> None:
-        if not strand.done and not region.closed and not region.task_manager.purge(strand):
+        if not fiber.done and not region.closed and not region.task_manager.purge(fiber):
             region.dispatcher.call_after_round(purge)
 
     region.dispatcher.call_after_round(purge)

@@ -34,7 +34,7 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
-from tdqsim.core.strand import Strand
+from tdqsim.core.fiber import Fiber
 from tdqsim.facts import Cvda
 from tdqsim.facts.inquiries import UowenqInfo, UowenqOption
 
@@ -50,19 +50,19 @@ class HeldOrAwaited(NamedTuple):
         what: the end of a queue, or the name that was enqueued.
         uow: the unit of work; None for a task between two units of work.
         task: the task; None when the task of a shunted unit of work has ended.
-        strand: the strand that waits; None for an owner.
+        fiber: the fiber that waits; None for an owner.
     """
 
     what: Lock | Enqueue
     uow: UnitOfWork | None
     task: TaskData | None
-    strand: Strand | None = None
+    fiber: Fiber | None = None
 
     @property
     def is_there(self) -> bool:
         """Whether the owner still holds it, or the waiter still waits for it."""
-        if self.strand is not None:
-            return self.strand in self.what.waiting.waiters
+        if self.fiber is not None:
+            return self.fiber in self.what.waiting.waiters
         if isinstance(self.what, Lock):
             return self.what.owner is self.uow
         return any(holder in self.what.holds for holder in (self.uow, self.task) if holder is not None)
@@ -98,9 +98,9 @@ def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
 
 
 def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
-    for strand in what.waiting.waiters:
-        task: TaskBase = strand.local
-        yield HeldOrAwaited(what, task._uow if task._has_uow else None, task, strand)
+    for fiber in what.waiting.waiters:
+        task: TaskBase = fiber.local
+        yield HeldOrAwaited(what, task._uow if task._has_uow else None, task, fiber)
 
 
 # -- readers of the options -------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def _enqfails(enq: HeldOrAwaited, _region: RegionData) -> int:
 
 def _duration(enq: HeldOrAwaited, region: RegionData) -> int:
     """How long it has been held or retained, or its waiter has waited."""
-    return age(region, enq.what.since_ns if enq.strand is None else enq.strand.since_ns)
+    return age(region, enq.what.since_ns if enq.fiber is None else enq.fiber.since_ns)
 
 
 def _taskid(enq: HeldOrAwaited, _region: RegionData) -> int:
@@ -153,7 +153,7 @@ UOWENQ: Final = ResourceType[HeldOrAwaited, HeldOrAwaited, UowenqInfo](
         "NETUOWID": lambda enq, region: net_name(region, enq.uow) if enq.uow is not None else "",
         "QUALIFIER": _qualifier,
         "QUALLEN": lambda enq, region: len(_qualifier(enq, region)),
-        "RELATION": lambda enq, _region: Cvda.OWNER if enq.strand is None else Cvda.WAITER,
+        "RELATION": lambda enq, _region: Cvda.OWNER if enq.fiber is None else Cvda.WAITER,
         "RESLEN": _reslen,
         "RESOURCE": _resource,
         "STATE": lambda enq, _region: Cvda.RETAINED if _retained(enq) else Cvda.ACTIVE,

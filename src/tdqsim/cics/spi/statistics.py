@@ -33,7 +33,7 @@ from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.statistics_types import TYPES, queue_record, record_of, records_of, total_of
-from tdqsim.core.strand import Timer
+from tdqsim.core.fiber import Timer
 from tdqsim.errors import UsageError
 from tdqsim.facts import REGION_DEFAULTS
 

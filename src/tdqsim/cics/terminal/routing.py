@@ -44,13 +44,13 @@ from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.programs.remote import Passed
 from tdqsim.cics.terminal.screen import Input, Screen, Sent
 from tdqsim.cics.terminal.surrogate import SESSION_FAILED, Surrogate, input_form, read_input, serve_terminal
-from tdqsim.core.strand import WAIT
+from tdqsim.core.fiber import WAIT
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
-    from tdqsim.core.strand import Strand
+    from tdqsim.core.fiber import Fiber
 
 _SCHEDULER: Final = "CRSR"
 """The transaction that asks for tasks at terminals of other regions."""
@@ -155,8 +155,8 @@ class Routing:
         finally:
             self.relays.pop(key, None)
             task._suspended = None
-            for strand in screen.waiting.waiters:  # requests for an input come from the routed task, which is lost
-                strand.cancel(Abend(SESSION_FAILED, detail="the relay task has ended"))
+            for fiber in screen.waiting.waiters:  # requests for an input come from the routed task, which is lost
+                fiber.cancel(Abend(SESSION_FAILED, detail="the relay task has ended"))
 
     def serve_terminal(self, task: TaskBase, system: str, session: str, command: str, form: bytes) -> bytes:
         """Carry out a request of a routed task for its terminal; the relay task of its session has the terminal.
@@ -287,16 +287,16 @@ class Routing:
             self.ship_requests(known)
 
     def _wait_for(self, task: TaskData, surrogate: Surrogate) -> None:
-        strand = task._strand
-        assert strand is not None, task
+        fiber = task._fiber
+        assert fiber is not None, task
         try:
-            self._region.dispatcher.wait(partial(_until_done, strand), strand.ended)
+            self._region.dispatcher.wait(partial(_until_done, fiber), fiber.ended)
         except BaseException:
             surrogate.is_lost = True  # the next command of the task for its terminal abends
             raise
-        strand.reported = True  # the relay reports it
-        if strand.exception is not None:
-            error = strand.exception
+        fiber.reported = True  # the relay reports it
+        if fiber.exception is not None:
+            error = fiber.exception
             raise Abend(error.code, detail=error.detail) if isinstance(error, Abend) else error
 
     # -- automatic transaction initiation at terminals of other regions -------------------------------------------
@@ -353,8 +353,8 @@ class Routing:
             region.notices.over(f"TERMINAL({facility.name})")
 
 
-def _until_done(strand: Strand) -> Any:
-    return None if strand.done else WAIT
+def _until_done(fiber: Fiber) -> Any:
+    return None if fiber.done else WAIT
 
 
 def _order(task: TaskBase, screen: Screen, path: tuple[str, ...], *, is_scheduled: bool) -> RouteOrder:

@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.task import FacilityRequest, TaskData
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import AIDS
 

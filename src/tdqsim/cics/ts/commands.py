@@ -20,7 +20,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
 from tdqsim.cics.ts.storage import TemporaryStorage, check_length
-from tdqsim.core.strand import WAIT
+from tdqsim.core.fiber import WAIT
 from tdqsim.facts import Resp
 
 T = TypeVar("T")

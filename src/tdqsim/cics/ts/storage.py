@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.core.strand import WaitQueue
+from tdqsim.core.fiber import WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 

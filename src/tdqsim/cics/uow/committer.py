@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.waiting import park
 from tdqsim.cics.model.region import Party
+from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import CommitRequest
-from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import StoreError
 
 if TYPE_CHECKING:

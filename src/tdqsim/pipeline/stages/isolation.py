@@ -222,7 +222,7 @@ class Budget:
         self._idle = 0.0
         self._seen = (-1, -1)
 
-    def dispatched(self, _strand: object) -> None:
+    def dispatched(self, _fiber: object) -> None:
         """A task is about to run, or has issued a command."""
         self.used += 1
         if self.used > self.commands or (not self.used % _LOOK and self._done() > self.commands):

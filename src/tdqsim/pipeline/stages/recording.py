@@ -17,7 +17,7 @@ import pyarrow as pa
 from tdqsim import state as look
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.hosting import RegionInternals, Strand
+from tdqsim.hosting import Fiber, RegionInternals
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskInternals
 from tdqsim.pipeline.stages.isolation import Budget
@@ -53,13 +53,13 @@ class Recording:
         RegionInternals(self.region).recorder = None
         self.region.dispatcher.on_dispatch = None
 
-    def _dispatched(self, strand: Strand) -> None:
+    def _dispatched(self, fiber: Fiber) -> None:
         budget = self._budget
-        budget.dispatched(strand)
+        budget.dispatched(fiber)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
             probe.sample(budget.used, now, look.depth(self.region, queue) or 0)
-        task = strand.local
+        task = fiber.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
 

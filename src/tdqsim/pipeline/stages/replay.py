@@ -315,8 +315,8 @@ def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile
         outcome.tasks, outcome.ati_starts = recording.tasks, recording.ati_starts
         outcome.abends, outcome.dispatches = recording.abends, budget.used
         outcome.waiting = [
-            f"{strand.name} waits for {strand.waiting_for.name if strand.waiting_for else 'its turn'}"
-            for strand in region.dispatcher.strands
+            f"{fiber.name} waits for {fiber.waiting_for.name if fiber.waiting_for else 'its turn'}"
+            for fiber in region.dispatcher.fibers
         ]
         put_queues(region, rows, depths)
         rows["depth"].extend(depths.points())

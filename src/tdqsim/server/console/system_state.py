@@ -50,7 +50,7 @@ def read_system(system: System) -> SystemSnapshot:
 
 
 def _job(job: Job) -> tuple[str, str, str]:
-    waits = job.started.strand.waiting_for if job.started is not None else None
+    waits = job.started.fiber.waiting_for if job.started is not None else None
     return job.qualified_name, job.current_user, "" if waits is None else str(waits.name)
 
 

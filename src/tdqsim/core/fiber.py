@@ -1,4 +1,4 @@
-"""Strands, the queues in which they wait, and timers; :mod:`tdqsim.core.dispatch` explains how they work together."""
+"""Fibers, the queues in which they wait, and timers; :mod:`tdqsim.core.dispatch` explains how they work together."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class TimedOut(TdqError, TimeoutError):
 
 
 class WaitQueue:
-    """Strands that wait for the same thing, in order of arrival.
+    """Fibers that wait for the same thing, in order of arrival.
 
     Args:
         name: the event waited for, as shown to people, such as ``TD_READ PAYQ``.
         holders: called when a wait can never end; returns a text that names the tasks that could have ended it.
 
     Attributes:
-        order: the waiting strands as keys, in order of arrival; only the dispatcher changes it.
+        order: the waiting fibers as keys, in order of arrival; only the dispatcher changes it.
     """
 
     __slots__ = ("holders", "name", "order")
@@ -54,7 +54,7 @@ class WaitQueue:
     def __init__(self, name: str, holders: Callable[[], str] | None = None) -> None:
         self.name = name
         self.holders = holders
-        self.order: OrderedDict[Strand, None] = OrderedDict()
+        self.order: OrderedDict[Fiber, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.order)
@@ -63,18 +63,18 @@ class WaitQueue:
         return bool(self.order)
 
     @property
-    def waiters(self) -> tuple[Strand, ...]:
-        """The waiting strands, in order of arrival."""
+    def waiters(self) -> tuple[Fiber, ...]:
+        """The waiting fibers, in order of arrival."""
         return tuple(self.order)
 
     @property
-    def first(self) -> Strand | None:
-        """The strand that has waited longest, or None."""
+    def first(self) -> Fiber | None:
+        """The fiber that has waited longest, or None."""
         return next(iter(self.order), None)
 
-    def is_first(self, strand: Strand) -> bool:
-        """Whether no other strand is ahead of this one; true too for a strand not yet in an empty queue."""
-        return not self.order or next(iter(self.order)) is strand
+    def is_first(self, fiber: Fiber) -> bool:
+        """Whether no other fiber is ahead of this one; true too for a fiber not yet in an empty queue."""
+        return not self.order or next(iter(self.order)) is fiber
 
     def wake_one(self) -> None:
         """Let the first waiter try again."""
@@ -84,37 +84,37 @@ class WaitQueue:
 
     def wake_all(self) -> None:
         """Let every waiter try again, in order."""
-        for strand in tuple(self.order):
-            strand.dispatcher.make_ready(strand)
+        for fiber in tuple(self.order):
+            fiber.dispatcher.make_ready(fiber)
 
 
-class Strand(Generic[T_co]):
+class Fiber(Generic[T_co]):
     """One task of a dispatcher, whose program returns T_co; also the handle for the code that started it.
 
     The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an exception
-    has ended the strand, maybe before its function did anything.
+    has ended the fiber, maybe before its function did anything.
 
     Attributes:
         name: the text of the object that was passed as its name, for people and traces.
-        owner: the region or system that the strand belongs to; when that closes, it ends the strand.
+        owner: the region or system that the fiber belongs to; when that closes, it ends the fiber.
         number: start order on its dispatcher, from 1; 0 is the program outside.
         waiting_for: the queue it is parked on, or None.
         deadline_ns: when its wait times out, or None.
         exception: the exception that ended it, or None.
         reported: whether the exception has been passed on: raised from :meth:`result`, or set by :meth:`cancel`.
-        local: data that the owner keeps with the strand.
-        rank_ns: how much time before the moment at which it became ready the strand counts as ready; see
+        local: data that the owner keeps with the fiber.
+        rank_ns: how much time before the moment at which it became ready the fiber counts as ready; see
             :meth:`Dispatcher.rank`.
 
     Only the dispatcher uses the other attributes:
         call: the function to run; None once it has begun.
         worker: the greenlet that runs it; None before it begins and after it ends.
-        in_ready: whether it is in the dispatcher's queue of ready strands.
-        place_ns: the moment by which it is placed there; set only once strands have ranks.
-        thrown: an exception to raise in the strand at its next turn, or None.
+        in_ready: whether it is in the dispatcher's queue of ready fibers.
+        place_ns: the moment by which it is placed there; set only once fibers have ranks.
+        thrown: an exception to raise in the fiber at its next turn, or None.
         value: the function's return value.
         since_ns: when its wait began.
-        end_queue: the strands that wait for its end; made by :attr:`ended` when first needed.
+        end_queue: the fibers that wait for its end; made by :attr:`ended` when first needed.
     """
 
     __slots__ = (
@@ -153,7 +153,7 @@ class Strand(Generic[T_co]):
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"
-        return f"<Strand {self.number} {self.name}: {state}>"
+        return f"<Fiber {self.number} {self.name}: {state}>"
 
     @property
     def name(self) -> str:
@@ -162,18 +162,18 @@ class Strand(Generic[T_co]):
 
     @property
     def ended(self) -> WaitQueue:
-        """The queue in which other strands wait for its end."""
+        """The queue in which other fibers wait for its end."""
         if self.end_queue is None:
             self.end_queue = WaitQueue(f"the end of {self.name}")
         return self.end_queue
 
     def result(self) -> T_co:
-        """Run strands until this one ends, and return its function's value.
+        """Run fibers until this one ends, and return its function's value.
 
         Raises:
             WouldWaitForever: it waits for something that can never happen.
             WrongThread: called in another thread than the dispatcher's.
-            BaseException: the exception that ended the strand's function.
+            BaseException: the exception that ended the fiber's function.
         """
         if self.dispatcher.thread != get_ident():
             self.dispatcher.check_thread()
