@@ -9,19 +9,25 @@ import typing
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import (
+    ABEND_CODES,
     ATTRIBUTE_CVDA,
     CONFIDENCE,
+    EIBFN,
     INQUIRE_TDQUEUE_OPTIONS,
     SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
+    Cvda,
+    Resp,
     Rule,
     rules,
     table,
 )
 from tdqsim.facts._tables import read_rows, table_names
+from tdqsim.ibmi.layouts import formats
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -175,3 +181,77 @@ def test_rules_are_records():
 def test_no_command_has_two_function_codes() -> None:
     commands = [row["command"] for row in table("eibfn")]
     assert sorted(set(commands)) == sorted(commands)
+
+
+def test_every_abend_code_is_of_one_condition_that_is_not_ignored():
+    assert len(set(ABEND_CODES.values())) == len(ABEND_CODES)
+    assert not {Resp.NORMAL, Resp.QBUSY, Resp.SIGNAL, Resp.ENQBUSY} & ABEND_CODES.keys()
+
+
+def test_cvdas_of_one_number_are_names_of_one_thing():
+    """IGNORE is what SET leaves alone, READBACK what IBM's table calls RDBACK, TDQUEUE a second spelling of TDQ."""
+    found: dict[str, list[str]] = {}
+    for row in table("cvda"):
+        found.setdefault(row["value"], []).append(row["name"])
+    twice = sorted(names for names in found.values() if len(names) > 1)
+    assert twice == [["NOTAPPLIC", "IGNORE"], ["RDBACK", "READBACK"], ["TDQ", "TDQUEUE"]]
+    assert not {row["name"] for row in table("cobol_cvda")} & Cvda.__members__.keys()
+
+
+def test_the_forms_of_an_inquiry_and_its_set_share_a_group_of_eibfn():
+    """Single, START, NEXT and END are options of one command; ENQ is another name of UOWENQ; SET is the second function of the group."""
+    second = {"TRANCLASS": (b"\x1c", b"\x1e"), "TRANDUMPCODE": (b"\x12", b"\x14")}
+    for command, code in EIBFN.items():
+        verb, _, rest = command.partition(" ")
+        resource = rest.split(" ")[0].replace("ENQ", "UOWENQ").replace("UOWUOW", "UOW")
+        inquire, change = second.get(resource, (b"\x02", b"\x04"))
+        if verb == "INQUIRE":
+            assert code == EIBFN.get(f"INQUIRE {resource}", EIBFN.get(f"INQUIRE {resource} START")), command
+            assert code[1:] == inquire, command
+        if verb == "SET":
+            assert code == EIBFN[f"INQUIRE {resource}"][:1] + change, command
+    assert {row["group"] for row in table("eibrcode")} == {EIBFN["READQ TD"][:1].hex()}
+
+
+@pytest.mark.parametrize("name", formats())
+def test_a_format_is_described_by_the_names_of_the_manual(name):
+    lines = formats()[name].describe().splitlines()[1:]
+    for line, each in zip(lines, formats()[name].fields, strict=True):
+        offset, kind, rest = line.split(maxsplit=2)
+        assert (offset, kind) == (str(each.offset), f"{each.kind}{'*' if each.length is None else each.length}")
+        assert rest.startswith(f"{each.field}: ")
+
+
+def test_kinds_and_severities_of_messages():
+    """Escapes have 40, apart from those of commands; a completion 0; the letters of an id tell what it is."""
+    escapes_of_30 = {"CPF0001", "CPF0006", "CPF2112"}
+    for row in table("cpf_messages"):
+        kind = {"CPC": "completion", "CPD": "diagnostic", "TDQ": "diagnostic"}.get(row["id"][:3], "escape")
+        of_diagnostic, of_escape = 40 if row["id"] == "CPD0727" else 30, 30 if row["id"] in escapes_of_30 else 40
+        severity = {"completion": 0, "diagnostic": of_diagnostic, "escape": of_escape}[kind]
+        assert (row["kind"], row["severity"]) == (kind, str(severity)), row["id"]
+
+
+def test_variables_of_a_message_are_in_its_data_and_its_help_tells_cause_and_recovery():
+    helps = {row["id"]: row["help"] for row in table("cpf_help")}
+    assert helps.keys() == {row["id"] for row in table("cpf_messages")}
+    for row in table("cpf_messages"):
+        many = 0 if row["data"] == "-" else len(row["data"].split())
+        assert max((int(part[0]) for part in row["text"].split("&")[1:]), default=0) <= many, row["id"]
+        text = helps[row["id"]]
+        assert text.startswith("Cause . . . . . :   "), row["id"]
+        assert "Recovery  . . . :   " in text or row["kind"] == "completion", row["id"]
+        assert max((int(part[0]) for part in text.split("&")[1:] if part[0].isdigit()), default=0) <= many, row["id"]
+
+
+def test_every_count_of_a_report_has_a_title():
+    titled = {row["field"] for row in table("statistics") if row["title"]}
+    counted = {row["field"] for row in table("statistics") if row["reset"] in ("zero", "current", "day")}
+    assert counted <= titled
+
+
+def test_what_a_region_has_when_nobody_says_otherwise():
+    with Region([], supplied_queues=False) as region:
+        assert (region.applid, region.options.sysid, region.options.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
+        assert region.encode("A1") == b"\xc1\xf1"
+        assert region.start(lambda task: task.number, transid="ONE").result() == 1
