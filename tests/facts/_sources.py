@@ -3,8 +3,8 @@
 ``tests/facts/sources/TABLE.txt`` belongs to one table. It begins with the columns that name a row (``key``) and those that hold a
 fact (``facts``). Sections follow, each with a ``source`` and its lines: names and numbers as the source prints them, for the rows that
 the table has. ``reads`` is the regular expression that finds the facts of a line. Its groups are named after columns; ``code_1`` and
-``code_2`` together are the column ``code``, and ``of: COLUMN=TEXT`` gives a cell that all lines share. ``also:
-kind BINARY=B`` reads a word of a column for the one that the table has. ``against`` keeps what a source says otherwise.
+``code_2`` together are the column ``code``, and ``of: COLUMN=TEXT`` gives a cell that all lines share. ``also: kind BINARY=B`` reads a word of a column for the one that the table has, ``instead: values ["a", "b"]`` a part of it.
+``against`` keeps what a source says otherwise.
 
 A fact that no kept source has stands in a section whose source begins with ``none:`` and the reason, so that a maintainer sees what
 rests on memory alone. ``python -m tests.facts._sources`` writes these sections anew; the others come from the source only.
@@ -88,6 +88,7 @@ def said(kept: Words, section: Section) -> list[tuple[int, tuple[str, ...], dict
     else:
         shared = dict(each.split("=", 1) for each in section.head.get("of", []))
         spelt = {tuple(each.split("=", 1)) for each in section.head.get("also", [])}
+        parts = [each.split(" ", 1) for each in section.head.get("instead", [])]
         pattern = re.compile(section.head["reads"][0])
         found = []
         for number, line in section.lines:
@@ -98,6 +99,8 @@ def said(kept: Words, section: Section) -> list[tuple[int, tuple[str, ...], dict
                 for group, text in match.groupdict("").items():
                     column = re.sub(r"_\d$", "", group)
                     word = next((to for of, to in spelt if of == f"{column} {text.strip()}"), text.strip())
+                    for part in (part for of, part in parts if of == column):
+                        word = word.replace(*json.loads(part))
                     cells[column] = cells.get(column, "") + word
                 found.append((number, cells))
     return [(number, tuple(cells.pop(each) for each in kept.key), cells) for number, cells in found]

@@ -314,3 +314,17 @@ def test_a_special_value_can_stand_for_a_name_and_its_library(officer, keyword):
     for bad in ("JOBQ(*LIBL)", "JOBQ(*USRPRF)", "JOBQ(*JOBD/QBATCH)"):
         with pytest.raises(EscapeMessage, match="CPF0006"):
             officer.command(f"SBMJOB CMD(DSPJOBLOG) {bad}")
+
+
+def test_values_by_position_stand_where_the_pages_of_chglibl_alcobj_dspjoblog_and_sbmjob_have_them(system, officer):
+    system.crtlib("ONE")
+    officer.command("CHGLIBL (APPLIB QGPL) ONE")
+    assert (officer.user_libraries, officer.current_library) == (("APPLIB", "QGPL"), "ONE")
+    officer.command("CRTDTAQ APPLIB/WORK 10")
+    officer.command("ALCOBJ ((APPLIB/WORK *DTAQ *EXCL)) 5")
+    officer.command("DSPJOBLOG * *PRINT")
+    seen = []
+    system.register_program("QGPL/LOOK", lambda job: seen.append(job.qualified_name.split("/")[1:]))
+    system.crtusrprf("BERTA")
+    officer.command("SBMJOB NIGHTLY QGPL/QDFTJOBD BERTA QGPL/QBATCH CMD(CALL QGPL/LOOK)").result()
+    assert seen == [["BERTA", "NIGHTLY"]]

@@ -266,7 +266,7 @@ def test_a_handed_entry_hides_no_other_after_a_restart(tmp_path):
     [
         "CALL QCLRDTAQ ('WORK' 'APPLIB')", "call qclrdtaq (WORK APPLIB)", "CALL QSYS/QCLRDTAQ ('WORK' 'APPLIB')",
         "CALL QCLRDTAQ PARM('WORK' 'APPLIB')", "CALL PGM (QCLRDTAQ) PARM ('WORK' 'APPLIB')",
-        "SBMJOB CMD(CALL QCLRDTAQ ('WORK' 'APPLIB'))", "SBMJOB (CALL PGM(QCLRDTAQ) PARM('WORK' 'APPLIB'))",
+        "SBMJOB CMD(CALL QCLRDTAQ ('WORK' 'APPLIB'))", "SBMJOB CLEAR CMD(CALL PGM(QCLRDTAQ) PARM('WORK' 'APPLIB'))",
     ],
 )  # fmt: skip
 def test_a_list_by_position_after_a_word(system, job, text):

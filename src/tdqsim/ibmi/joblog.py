@@ -30,7 +30,8 @@ def job_of_log(core: JobCore, job: str) -> JobCore:
     words = capitals(job).split("/")
     matching = [one for one in core.system.jobs.values() if one.qualified_name.split("/")[-len(words) :] == words]
     if not matching:
-        core.fail("CPF1070", capitals(job))
+        name, user, number = [*reversed(words), "", ""][:3]
+        core.fail("CPF1070", name, user, number)
     last = matching[-1]
     mine = last._core is core or last.user == core.current_user
     if not mine and not core.system.profiles.find(core.current_user).allobj:

@@ -96,7 +96,7 @@ job log: CPC2102 1 Library LOGLIB created. true true; CPF2105 15 Object NONE in 
 job: QZRCSRVS QUSER true *ACTIVE B 37 ANNA 50 *YMD QGPL,QTEMP
 job that is not there: AS400Exception CPF3C53 Job 999999/ANNA/NONE not found.
 system values: 37 3 SYS1 000003 true
-system value that is not known: AS400Exception CPF1028 SYSVAL(QSRLNBR) not a valid system value.
+system value that is not known: AS400Exception CPF1028 QSRLNBR not valid for parameter SYSVAL.
 message loaded: CPF2105 Object NONE in LOGLIB type *DTAQ not found. true
 message file: Object ORDERS in library APPLIB not found. 40
 message that is not there: AS400Exception CPF2419 Message identifier CPF0000 not found in message file QCPFMSG in QSYS.
