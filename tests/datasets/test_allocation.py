@@ -68,39 +68,6 @@ def test_free_close(data):
     expect_rule("DS-DD-FREE-CLOSE", dd.open_input)
 
 
-@pytest.mark.rule("DS-DUMMY")
-@pytest.mark.parametrize("card", [DDCard("D", dummy=True), DDCard("D", dsname="DUMMY"), DDCard("D", dsname="NULLFILE")])
-def test_dummy(card):
-    dd = Allocation(card)
-    with dd.open_input(FB) as reader:
-        assert (reader.get(), list(reader), reader.records_read) == (None, [], 0)
-    with dd.open_output(FB) as writer:
-        writer.put(b"AAAA")
-    assert dd.dsname is None
-
-
-@pytest.mark.rule("DS-LABEL", "DS-DCB-MERGE")
-def test_a_data_set_made_by_name_remembers_its_dcb(volume):
-    dd = Allocation(DDCard("OUT", dsname="HLQ.NEW(M)", dcb=parse_dcb("LRECL=4,BLKSIZE=80")), volume)
-    with dd.open_output(Dcb(RecordFormat.FB, blksize=8)) as writer:
-        writer.put(b"AAAA")
-        assert (writer.dcb.lrecl, writer.dcb.blksize) == (4, 8)
-    with Allocation(DDCard("IN", dsname="HLQ.NEW(M)"), volume).open_input() as reader:
-        assert list(reader) == [b"AAAA"]
-        assert (reader.dcb.recfm, reader.dcb.lrecl, reader.dcb.blksize) == (RecordFormat.FB, 4, 8)
-
-
-@pytest.mark.rule("DS-LABEL")
-def test_a_file_by_path_leaves_nothing_beside_it(tmp_path):
-    path = tmp_path / "own" / "data"
-    path.parent.mkdir()
-    with Allocation(DDCard("OUT", path=path, dcb=FB)).open_output() as writer:
-        writer.put(b"AAAA")
-    assert list(path.parent.iterdir()) == [path]
-    with pytest.raises(DcbError, match="no record format"):
-        Allocation(DDCard("IN", path=path)).open_input()
-
-
 @pytest.mark.rule("DS-DCB-MATCH")
 @pytest.mark.parametrize("text", ["RECFM=VB,LRECL=8,BLKSIZE=16", "LRECL=2", "BLKSIZE=16", "RECFM=U"])
 def test_input_must_match_the_data_set(volume, text):

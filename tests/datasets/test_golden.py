@@ -64,29 +64,6 @@ def test_mod_goes_on_behind_the_last_record(tmp_path, dcb, image, records):
     assert list(read_records(path, parse_dcb(dcb))) == [*records, records[0]]
 
 
-@pytest.mark.rule("DS-U-BLOCKS")
-def test_undefined_records_are_blocks(tmp_path):
-    path = tmp_path / "data"
-    path.write_bytes(b"AAAABBBBCC")
-    assert list(read_records(path, parse_dcb("RECFM=U,BLKSIZE=4"))) == [b"AAAA", b"BBBB", b"CC"]
-
-
-@pytest.mark.rule("DS-RDBACK-FORMATS")
-@pytest.mark.parametrize(
-    ("dcb", "image", "records"),
-    [
-        ("RECFM=F,LRECL=2", b"AABBCC", [b"CC", b"BB", b"AA"]),
-        ("RECFM=FB,LRECL=2,BLKSIZE=4", b"AABBCC", [b"CC", b"BB", b"AA"]),
-        ("RECFM=U,BLKSIZE=2", b"AABBC", [b"C", b"BB", b"AA"]),
-    ],
-)
-def test_rdback_reads_from_the_end(tmp_path, dcb, image, records):
-    path = tmp_path / "data"
-    path.write_bytes(image)
-    with open_reader(path, parse_dcb(dcb), backward=True) as reader:
-        assert [reader.get() for _ in range(4)] == [*records, None]
-
-
 def test_the_last_line_may_lack_its_end_and_mod_gives_it_one(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(b"one\ntwo")

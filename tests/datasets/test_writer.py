@@ -103,25 +103,6 @@ def test_unblocked_records_reach_the_file_at_once(path):
             assert list(read_records(path, parse_dcb(text))) == [b"AAAA"]
 
 
-@pytest.mark.rule("DS-OUTPUT-REWRITES", "DS-OUTPUT-CREATES")
-@pytest.mark.parametrize("disposition", [Disposition.OLD, Disposition.SHR])
-def test_old_and_shr_write_from_the_start(path, disposition):
-    with open_writer(path, FB, disposition=disposition) as writer:  # makes it
-        writer.put_all([b"AAAA", b"BBBB"])
-    with open_writer(path, FB, disposition=disposition) as writer:
-        assert path.read_bytes() == b""
-        writer.put(b"CCCC")
-    assert path.read_bytes() == b"CCCC"
-
-
-@pytest.mark.rule("DS-MOD-APPENDS", "DS-OUTPUT-CREATES")
-def test_mod_makes_what_is_not_there_and_writes_behind_what_is(path):
-    for record in (b"AAAA", b"BBBB"):
-        with open_writer(path, FB, disposition=Disposition.MOD) as writer:
-            writer.put(record)
-    assert path.read_bytes() == b"AAAABBBB"
-
-
 @pytest.mark.rule("DS-X37-RECORD", "DS-X37-PRIMARY")
 @ALL
 def test_the_record_that_does_not_fit_is_not_written(path, dcb):

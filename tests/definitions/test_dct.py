@@ -56,21 +56,6 @@ def test_record_formats(recform, formats):
     assert (queue.recordformat, queue.blockformat, queue.printcontrol) == formats
 
 
-@pytest.mark.rule("DCT-DESTFAC")
-@pytest.mark.parametrize(
-    ("destfac", "facility"),
-    [
-        ("FILE", ("FILE", "")),
-        ("TERMINAL", ("TERMINAL", "")),
-        ("(TERMINAL,T001)", ("TERMINAL", "T001")),
-        ("(SYSTEM,CIC2)", ("SYSTEM", "CIC2")),
-    ],
-)
-def test_facilities(destfac, facility):
-    queue = queues(card(f" DFHDCT TYPE=INTRA,DESTID=Q1,DESTFAC={destfac},TRANSID=PAYP"))["Q1"]
-    assert (queue.atifacility, queue.facilityid) == facility
-
-
 @pytest.mark.parametrize(("destrcv", "status"), [("NO", "NO"), ("PH", "PHYSICAL"), ("LG", "LOGICAL")])
 def test_intrapartition(destrcv, status):
     queue = queues(card(f" DFHDCT TYPE=INTRA,DESTID=Q1,DESTRCV={destrcv},TRANSID=PAYP,TRIGLEV=5"))["Q1"]

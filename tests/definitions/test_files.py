@@ -126,15 +126,6 @@ def test_twice_in_a_group():
     assert "first in line 3" in str(error)
 
 
-@pytest.mark.rule("DEF-GROUP-FIRST")
-def test_in_two_groups_the_first_counts():
-    one = parse_definitions("group: A\ntdqueue:\n- {name: PAYQ, type: INTRA}\n", file="a.yaml")
-    two = parse_definitions("group: B\ntdqueue:\n- {name: PAYQ, type: EXTRA}\n", file="b.yaml")
-    found = one + two
-    assert [queue.type for queue in found.tdqueues] == ["INTRA"]
-    assert [str(note) for note in found.notes] == ["b.yaml:3: TDQUEUE(PAYQ): is not used: group A has it (a.yaml:3)"]
-
-
 @pytest.mark.rule("DEF-IDLE")
 def test_what_has_no_effect_is_noted():
     found = parse_definitions(

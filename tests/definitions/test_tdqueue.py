@@ -100,23 +100,10 @@ def test_dual_purpose(queue_type, needed):
     assert define_tdqueue(name="PAYQ", type=queue_type, **needed).type_in("CIC1") == queue_type
 
 
-@pytest.mark.rule("DEF-TDQ-REMOTE-ONLY")
-def test_remote_only():
-    queue = define_tdqueue(name="PAYQ", remotesystem="CIC2")
-    assert queue.type == ""
-    assert queue.type_in("CIC2") == queue.type_in("CIC1") == "REMOTE"
-
-
 @pytest.mark.rule("DEF-TDQ-REMOTE-NEEDS")
 @pytest.mark.parametrize("attributes", [{"remotename": "ABCD"}, {"remotelength": 80}])
 def test_remote_attributes_need_a_system(attributes):
     expect_rule("DEF-TDQ-REMOTE-NEEDS", intra, **attributes)
-
-
-@pytest.mark.rule("DEF-TDQ-REMOTENAME-DEFAULT")
-def test_remote_name():
-    assert define_tdqueue(name="PAYQ", remotesystem="CIC2").remote_queue == "PAYQ"
-    assert define_tdqueue(name="PAYQ", remotesystem="CIC2", remotename="ABCD").remote_queue == "ABCD"
 
 
 @pytest.mark.rule("DEF-TDQ-DEFAULTS")
@@ -190,12 +177,6 @@ def test_unknown_attribute_gets_a_hint():
     assert "did you mean triggerlevel?" in str(error)
 
 
-@pytest.mark.rule("DEF-TDQ-FACILITYID-DEFAULT")
-@pytest.mark.parametrize(("facility", "expected"), [("TERMINAL", "PAYQ"), ("SYSTEM", "PAYQ"), ("FILE", "")])
-def test_facility_default(facility, expected):
-    assert intra(atifacility=facility).facility == expected
-
-
 def test_facility_given():
     assert intra(facilityid="T001").facility == "T001"
 
@@ -253,12 +234,6 @@ def test_variable_block():
     expect_rule("DEF-TDQ-BLOCKSIZE-VARIABLE", extra, recordformat="VARIABLE", recordsize=132, blocksize=135)
     assert extra(recordformat="VARIABLE", recordsize=132, blocksize=136).blocksize == 136
     assert extra(recordformat="VARIABLE", recordsize=132).blocksize == 0
-
-
-@pytest.mark.rule("DEF-TDQ-DDNAME-DEFAULT")
-def test_dd_name():
-    assert extra().dd == "OUTQ"
-    assert extra(ddname="PRINTER").dd == "PRINTER"
 
 
 @pytest.mark.rule("DEF-TDQ-DSNAME")

@@ -1,4 +1,4 @@
-"""Which tests carry which rule markers, found by reading the source so that nothing has to run."""
+"""Which tests hold which rules: those with a marker, found by reading the source, and the examples of rules in words."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.facts._examples import examples
+
 TESTS = Path(__file__).resolve().parents[1]
+EXAMPLE = "tests/facts/test_rule_examples.py::test_the_example_of_a_rule[{}]"
 _RULE_ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 _SPREADS = re.compile(r"\.rule\([^)]*\*")
 
 
 @cache
 def marked_tests() -> dict[str, list[str]]:
-    """Rule ids to the pytest ids of the tests that carry them."""
-    found: dict[str, list[str]] = {}
+    """Rule ids to the pytest ids of the tests that hold them."""
+    found = {rule_id: [EXAMPLE.format(rule_id)] for rule_id in examples()}
     for path in sorted(TESTS.rglob("*.py")):
         module = path.relative_to(TESTS.parent).as_posix()
         text = path.read_text("utf-8")

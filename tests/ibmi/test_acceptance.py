@@ -24,8 +24,6 @@ from tdqsim.ibmi import (
 from tests.ibmi.conftest import b4, e, fill, name20, retrieved
 from tests.rules import expect_rule
 
-ZERO = bytes(8)
-
 
 def c10(text: str) -> bytes:
     return e(f"{text:<10}")
@@ -179,24 +177,6 @@ def test_the_last_extension_of_a_queue_ends_at_its_maximum(job):
         fill(job, "Q", b"x")
         told.append(job.qmhqrdqd("Q", "APPLIB").number_of_entries_currently_allocated)
     assert [(told.count(each), each) for each in sorted(set(told))] == [(2, 2), (64, 66), (34, 100)]
-
-
-@pytest.mark.rule("DTAQ-RECLAIM-LAST-ENTRY")
-def test_a_clear_that_takes_nothing_reclaims_nothing(job):
-    job.crtdtaq(dtaq="APPLIB/Q", maxlen=10, size=(100, 2), aut="*ALL")
-    fill(job, "Q", b"1", b"2", b"3")
-    job.qclrdtaq("Q", "APPLIB")
-    extended = job.qmhqrdqd("Q", "APPLIB").number_of_entries_currently_allocated
-    job.qmhqcdq("Q", "APPLIB", automatic_reclaim=True)
-    job.qclrdtaq("Q", "APPLIB")
-    found = job.qmhqrdqd("Q", "APPLIB")
-    assert found.number_of_entries_currently_allocated == extended > 2
-    assert found.last_reclaim_date_and_time == ZERO
-    fill(job, "Q", b"4")
-    job.qclrdtaq("Q", "APPLIB")
-    found = job.qmhqrdqd("Q", "APPLIB")
-    assert found.number_of_entries_currently_allocated == 2
-    assert found.last_reclaim_date_and_time != ZERO
 
 
 # -- journal entries as data ------------------------------------------------------------------------------------------

@@ -56,16 +56,6 @@ def refusal(job, text: str, variables) -> list[tuple[str, str]]:
 
 
 @pytest.mark.rule("DTAQ-XCL-COMMAND")
-def test_example_1_of_rtvdtaqxcl(job):
-    job.crtdtaq(dtaq="QTEMP/TEST", maxlen=5)
-    job.qsnddtaq("TEST", "QTEMP", b"one")
-    variables = {}
-    job.command("Dcl Var(&NbrEnt) Type(*Int)", variables)
-    job.command("RtvDtaQXCL DtaQ(QTEMP/TEST) NbrEnt(&NbrEnt)", variables)
-    assert variables["&NBRENT"].value == 1
-
-
-@pytest.mark.rule("DTAQ-XCL-COMMAND")
 @pytest.mark.parametrize("keyword", EVERY_KEYWORD)
 def test_rtvdtaqxcl_returns_one_keyword(job, queue, keyword):
     kind, value = EVERY_KEYWORD[keyword]

@@ -137,13 +137,6 @@ def test_rtvdtaqxcl_returns_the_text_as_it_is(job):
 
 
 @pytest.mark.rule("DTAQ-XCL-VALUES")
-@pytest.mark.parametrize(("seq", "number"), [("*FIFO", 1), ("*LIFO", 2)])
-def test_the_sequence_is_a_number(job, seq, number):
-    job.crtdtaq(dtaq="QTEMP/TEST", maxlen=1, seq=seq)
-    assert job.rtvdtaqxcl("QTEMP/TEST").seq == number
-
-
-@pytest.mark.rule("DTAQ-XCL-VALUES")
 def test_rtvdtaqxcl_of_ddm_queues(job):
     job.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1", lcllocname="*NETATR", rmtnetid="*NONE")
     far = job.rtvdtaqxcl("APPLIB/FAR")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim.ibmi import RDQS0100, RDQS0200, Change, ParameterError, System, parse_messages
-from tests.ibmi.conftest import b4, e, fill, name20, retrieved
+from tests.ibmi.conftest import b4, e, name20, retrieved
 from tests.rules import expect_rule
 
 
@@ -18,56 +18,6 @@ def keyed(job):
 
 def texts(answer):
     return [entry.message_text for entry in answer.messages]
-
-
-@pytest.mark.rule("DTAQ-RETRIEVE-REMOVES-NOTHING", "DTAQ-RETRIEVE-QUEUE-ORDER")
-@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO"])
-def test_selections_of_a_queue_without_keys(job, seq):
-    job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq)
-    fill(job, "WORK", b"1", b"2", b"3")
-    order = [b"1", b"2", b"3"] if seq == "*FIFO" else [b"3", b"2", b"1"]
-    for kind, expected in (("A", order), ("R", order[::-1]), ("F", order[:1]), ("L", order[-1:])):
-        answer = job.qmhrdqm("WORK", "APPLIB", "RDQM0200", RDQS0100(kind))
-        assert texts(answer) == expected
-        assert answer.number_of_messages_available == len(expected)
-    assert job.qmhqrdqd("WORK", "APPLIB").number_of_messages == 3
-
-
-@pytest.mark.rule("DTAQ-RETRIEVE-KEYED-ALL")
-def test_selections_of_a_keyed_queue_without_keys(job, keyed):
-    order = [b"a1", b"g1", b"g2", b"x1"]
-    for kind, expected in (("A", order), ("R", order[::-1]), ("F", order[:1]), ("L", order[-1:])):
-        answer = job.qmhrdqm("KEYED", "APPLIB", "RDQM0200", RDQS0100(kind))
-        assert texts(answer) == expected
-        assert (answer.message_key_length_returned, answer.message_key_length_available) == (0, 3)
-
-
-@pytest.mark.rule("DTAQ-RETRIEVE-ALL-KEYS")
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ("EQ", [b"g1", b"g2"]),
-        ("NE", [b"a1", b"x1"]),
-        ("LT", [b"a1"]),
-        ("LE", [b"a1", b"g1", b"g2"]),
-        ("GT", [b"x1"]),
-        ("GE", [b"g1", b"g2", b"x1"]),
-    ],
-)
-def test_selections_by_key(job, keyed, order, expected):
-    answer = job.qmhrdqm("KEYED", "APPLIB", "RDQM0200", RDQS0200(b"GGG", order))
-    assert texts(answer) == expected
-    assert {entry.message_key for entry in answer.messages} <= {b"AAA", b"GGG", b"XXX"}
-
-
-@pytest.mark.rule("DTAQ-RETRIEVE-TEMPLATE-LONGER")
-def test_a_longer_template_is_accepted(job, keyed):
-    selection = e("KEQ ") + b4(2) + b4(3) + b4(3) + b"AAA" + bytes(253)
-    receiver = bytearray(200)
-    job.call(
-        "QMHRDQM", receiver, b4(200), e("RDQM0200"), name20("KEYED", "APPLIB"), selection, b4(272), e("RDQS0200"), b4(0)
-    )
-    assert texts(parse_messages(bytes(receiver), "RDQM0200")) == [b"a1"]
 
 
 @pytest.mark.rule(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.errors import SystemClosed
-from tdqsim.ibmi import JobEnded, ParameterError, System, unpack_decimal
+from tdqsim.ibmi import JobEnded, ParameterError, System
 from tests.ibmi.conftest import b4, drain, e, fill
 from tests.rules import expect_rule
 
@@ -29,15 +29,6 @@ def test_fifo_and_lifo(job, fifo):
         fill(job, name, b"1", b"2", b"3")
     assert drain(job, "WORK") == [b"1", b"2", b"3"]
     assert drain(job, "STACK") == [b"3", b"2", b"1"]
-
-
-@pytest.mark.rule("DTAQ-RECEIVE-NONE")
-def test_an_empty_queue_is_no_error(job, fifo):
-    assert job.qrcvdtaq("WORK", "APPLIB") is None
-    length, data = bytearray(b"\xee" * 3), bytearray(b"\xee" * 10)
-    job.call("QRCVDTAQ", e("WORK      "), e("APPLIB    "), length, data, bytes.fromhex("00000F"))
-    assert (length.hex(), data) == ("00000f", b"\xee" * 10)
-    assert unpack_decimal(length) == 0
 
 
 @pytest.mark.rule("DTAQ-SEND-TOO-LONG", "DTAQ-SEND-EMPTY")
@@ -77,29 +68,6 @@ def test_parameters_of_a_receive(job, fifo, keyed):
     expect_rule("DTAQ-RECEIVE-WAIT-TIME", job.qrcvdtaq, "WORK", "APPLIB", 100_000)
     expect_rule("DTAQ-RECEIVE-WAIT-TIME", job.qrcvdtaq, "WORK", "APPLIB", 1, wait_units="*HOUR")
     assert keyed.stored.count == 3
-
-
-@pytest.mark.rule("DTAQ-RECEIVE-LOWEST-KEY")
-@pytest.mark.parametrize(
-    ("order", "key", "expected"),
-    [
-        ("EQ", b"GGG", [b"GGG"]),
-        ("NE", b"GGG", [b"AAA", b"XXX"]),
-        ("LT", b"XXX", [b"AAA", b"GGG"]),
-        ("LE", b"XXX", [b"AAA", b"GGG", b"XXX"]),
-        ("GT", b"AAA", [b"GGG", b"XXX"]),
-        ("GE", b"GGG", [b"GGG", b"XXX"]),
-        ("EQ", b"ZZZ", []),
-    ],
-)
-def test_the_six_orders(job, keyed, order, key, expected):
-    job.qsnddtaq("KEYED", "APPLIB", b"later", b"AAA")
-    job.qsnddtaq("KEYED", "APPLIB", b"later", b"XXX")
-    got = []
-    while (entry := job.qrcvdtaq("KEYED", "APPLIB", 0, order, key)) is not None:
-        got.append((entry.key, entry.data))
-    both = [(one, data) for one in expected for data in ([one.lower(), b"later"] if one != b"GGG" else [b"ggg"])]
-    assert got == both
 
 
 @pytest.mark.rule("DTAQ-RECEIVE-PEEK")
@@ -162,15 +130,6 @@ def test_keys_of_a_clear(job, fifo, keyed):
     expect_rule("DTAQ-CLEAR-NOT-KEYED", job.qclrdtaq, "WORK", "APPLIB", "EQ", b"AA")
     expect_rule("DTAQ-CLEAR-ORDER", job.qclrdtaq, "KEYED", "APPLIB", "  ", b"AAA")
     assert keyed.stored.count == 3
-
-
-@pytest.mark.rule("DTAQ-SIZE-MODEL")
-def test_the_maximum_that_was_observed(job):
-    job.crtdtaq(dtaq="APPLIB/SEEN", maxlen=16)
-    seen = job.qmhqrdqd("SEEN", "APPLIB")
-    assert seen.maximum_number_of_entries_allowed == 381264
-    assert seen.initial_number_of_entries == seen.number_of_entries_currently_allocated == 16
-    assert seen.maximum_number_of_entries_specified == -1
 
 
 @pytest.mark.rule("DTAQ-SEND-FULL", "DTAQ-ALLOCATION-STAYS")
@@ -260,20 +219,6 @@ def test_after_the_end(system, job, fifo):
     system.close()
     with pytest.raises(SystemClosed, match="closed"):
         other.qsnddtaq("WORK", "APPLIB", b"x")
-
-
-@pytest.mark.rule("JOB-NUMBER")
-def test_a_number_that_an_active_job_has_is_not_given_again():
-    with System() as system:
-        first = system.job("WORKER")
-        for taken in ("000002", "000003", "000005"):
-            system.job("worker", number=taken)
-        system.job("OTHER", number="000004")
-        assert [first.number, system.job("WORKER").number, system.job("Worker").number] == [
-            "000001",
-            "000004",
-            "000006",
-        ]
 
 
 def test_jobs_have_names_and_numbers():

@@ -141,22 +141,6 @@ def test_the_end_of_a_job_ends_its_wait(system, job, work):
         never.result()
 
 
-@pytest.mark.rule("DTAQ-RECEIVE-JOB-ENDED")
-def test_an_entry_that_was_handed_over_goes_back_when_the_job_ends(system, job, work):
-    waiting = system.start(waiter())
-    system.run()
-
-    def program(sender):
-        for text in (b"1", b"2"):
-            sender.qsnddtaq("WORK", "APPLIB", text)  # the first is handed over
-        waiting.job.end()
-
-    system.start(program).result()
-    with pytest.raises(JobEnded):
-        waiting.result()
-    assert [job.qrcvdtaq("WORK", "APPLIB").data for _ in range(2)] == [b"1", b"2"]
-
-
 @pytest.mark.rule("DTAQ-RECEIVE-DELETED")
 def test_the_queue_is_deleted_during_the_wait(system, job, work):
     waiting = system.start(waiter())

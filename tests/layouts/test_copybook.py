@@ -98,12 +98,6 @@ def test_the_combined_copybook():
     assert not layout.field("FLAGS").holds("active", "C")
 
 
-@pytest.mark.rule("LAY-BINARY-LENGTH")
-def test_binary_lengths():
-    for digits, length in [(1, 2), (4, 2), (5, 4), (9, 4), (10, 8), (18, 8)]:
-        assert parse_copybook(f"01 A PIC S9({digits}) COMP.").record().length == length
-
-
 @pytest.mark.rule("LAY-PACKED-LENGTH")
 def test_packed_lengths():
     for digits, length in [(1, 1), (2, 2), (3, 2), (7, 4), (18, 10), (31, 16)]:
@@ -124,16 +118,6 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
     found = offsets("01 R. 05 A PIC X. 05 B PIC 9(4) COMP SYNC. 05 C PIC X. 05 D PIC 9(5) COMP SYNC.")
     assert (found["B"], found["D"]) == ((2, 2), (8, 4))
     assert offsets("01 R. 05 A PIC X. 05 B PIC 9(10) COMP SYNC.")["B"] == (4, 8)
-
-
-@pytest.mark.rule("LAY-SYNC-OCCURS")
-def test_every_occurrence_of_occurs_is_aligned_alike():
-    found = offsets(
-        """01 WORK-RECORD. 05 WORK-CODE PIC X. 05 COMP-TABLE OCCURS 10 TIMES. 10 COMP-TYPE PIC X.
-           10 COMP-PAY PIC S9(4)V99 COMP SYNC. 10 COMP-HOURS PIC S9(3) COMP SYNC. 10 COMP-NAME PIC X(5)."""
-    )
-    assert found["COMP-TABLE"] == (1, 16)
-    assert found["COMP-TABLE.COMP-PAY"][0] == 4
 
 
 def test_usage_and_sign_of_a_group_hold_for_what_is_in_it():

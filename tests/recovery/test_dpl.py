@@ -102,74 +102,10 @@ def test_a_remote_program_runs_in_its_own_region_under_its_name_there(linked: Li
     assert linked.two.left() == []
 
 
-@pytest.mark.rule("DPL-SYSID")
-def test_sysid_names_the_region_and_the_program_there_whatever_the_local_definition_says(linked: Linked) -> None:
-    linked.server(lambda task: linked.seen.append(task.assign("APPLID")), "RPGM")
-    linked["NEAR"].programs.register("RPGM", lambda task: linked.seen.append(task.assign("APPLID")))
-    linked.link("RPGM", sysid="FAR")
-    linked.link("RPGM", sysid="NEAR")  # the local system: its definition is looked at
-    assert linked.seen == ["FAR"]
-    linked["NEAR"].programs.register("HERE", lambda task: linked.seen.append(task.assign("APPLID")))
-    linked.link("HERE")
-    linked.link("HERE", sysid="NEAR")
-    assert linked.seen == ["FAR", "NEAR", "NEAR"]
-
-
-@pytest.mark.rule("DPL-TRANSID")
-def test_transid_is_the_transaction_of_the_mirror(linked: Linked) -> None:
-    linked.server(lambda task: linked.seen.append(task.eib.eibtrnid))
-    linked.link("RPGM")
-    linked.link("MIRR")
-    linked.link("MIRR", transid="MIR2")
-    linked.link("RPGM", transid="MIR2")
-    assert linked.seen == ["CSMI", "MIR1", "MIR2", "MIR2"]
-
-
-@pytest.mark.rule("DPL-COMMAREA", "DPL-DATALENGTH")
-def test_the_commarea_goes_there_and_comes_back(linked: Linked) -> None:
-    def program(task: Task) -> None:
-        assert task.commarea is not None
-        linked.seen.append((bytes(task.commarea), task.eib.eibcalen))
-        task.commarea[-2:] = b"zz"
-
-    linked.server(program)
-    area = bytearray(b"abcdef")
-    linked.link(commarea=area)
-    assert area == b"abcdzz"
-    linked.link(commarea=area, length=4)
-    assert area == b"abzzzz"
-    linked.link(commarea=area, datalength=2)
-    assert area == b"ab\0\0zz"
-    assert linked.seen == [(b"abcdef", 6), (b"abcd", 4), (b"ab\0\0\0\0", 6)]
-
-
 def test_without_commarea_there_is_none(linked: Linked) -> None:
     linked.server(lambda task: linked.seen.append((task.commarea, task.eib.eibcalen)))
     linked.link()
     assert linked.seen == [(None, 0)]
-
-
-@pytest.mark.rule("DPL-CHANNEL")
-def test_the_channel_goes_there_and_comes_back(linked: Linked) -> None:
-    def program(task: Task) -> None:
-        linked.seen.append((task.assign("CHANNEL"), task.get_container("ONE").data, task.get_container("TWO").data))
-        task.put_container("ONE", b"changed" * 20_000)
-        task.delete_container("TWO")
-        task.put_container("NEW", b"", channel=task.assign("CHANNEL"))
-
-    def client(task: Task) -> Any:
-        task.put_container("ONE", b"first", channel="CHAN")
-        task.put_container("TWO", b"\0\xff", channel="CHAN")
-        task.link("RPGM", channel="CHAN")
-        token = task.startbrowse_container(channel="CHAN")
-        names = {task.getnext_container(token) for _ in range(2)}
-        return names, task.get_container("ONE", channel="CHAN").data
-
-    linked.server(program)
-    names, data = linked.run(client)
-    assert linked.seen == [("CHAN", b"first", b"\0\xff")]
-    assert {name.rstrip() for name in names} == {"ONE", "NEW"}
-    assert data == b"changed" * 20_000
 
 
 def test_a_channel_too_large_for_a_message_is_refused_and_nothing_runs(linked: Linked) -> None:
@@ -216,36 +152,6 @@ def test_both_regions_end_the_same_way(linked: Linked, end: str) -> None:
     done = end in ("return", "syncpoint")
     assert linked["NEAR"].peek("LOCL") == ([b"client"] if done else [])
     assert linked["FAR"].peek("FARQ") == ([b"server"] * 2 if done else [])
-    assert linked.two.left() == []
-
-
-@pytest.mark.rule("DPL-MIRROR-STAYS")
-def test_the_mirror_stays_to_the_end_of_the_unit_of_work_whatever_the_program_did(linked: Linked) -> None:
-    def client(task: Task) -> None:
-        for _ in range(2):
-            task.link("RPGM")
-        task.syncpoint()
-        task.link("RPGM")
-
-    linked.server(lambda task: linked.seen.append(task.number))
-    linked.run(client)
-    first, second, third = linked.seen
-    assert first == second != third
-    assert linked.two.left() == []
-
-
-@pytest.mark.rule("DPL-SYNCONRETURN")
-def test_synconreturn_commits_the_servers_work_whatever_becomes_of_the_clients(linked: Linked) -> None:
-    def client(task: Task) -> None:
-        task.writeq_td("LOCL", b"client")
-        task.link("RPGM", syncpointonreturn=True)
-        linked.seen.append(linked["FAR"].peek("FARQ"))
-        task.abend("OOPS")
-
-    linked.server(writes)
-    assert linked.run(client).code == "OOPS"
-    assert linked.seen == [[b"server"]]
-    assert linked["NEAR"].peek("LOCL") == []
     assert linked.two.left() == []
 
 
@@ -480,17 +386,6 @@ def test_the_servers_abend_is_the_clients_and_both_are_backed_out(linked: Linked
     assert linked.two.left() == []
 
 
-@pytest.mark.rule("DPL-ABPROGRAM")
-def test_abprogram_is_the_server(linked: Linked) -> None:
-    def client(task: Task) -> None:
-        task.handle_abend(lambda _: linked.seen.append(task.assign("ABCODE", "ABPROGRAM")))
-        task.link("RPGM", syncpointonreturn=True)
-
-    linked.server(lambda task: task.abend("OOPS"))
-    assert linked.run(client) is None
-    assert linked.seen == [("OOPS", "SERVER")]
-
-
 @pytest.mark.rule("DPL-ABEND-HANDLED")
 def test_a_client_that_handles_the_abend_is_backed_out_all_the_same(linked: Linked) -> None:
     def client(task: Task) -> None:
@@ -521,21 +416,6 @@ def test_a_client_that_handles_the_abend_may_go_on_after_a_rollback(linked: Link
     assert linked.run(client) is None
     assert linked["NEAR"].peek("LOCL") == [b"client"]
     assert linked["FAR"].peek("FARQ") == [b"server"]
-
-
-@pytest.mark.rule("DPL-ABEND-SYNCONRETURN")
-def test_with_synconreturn_a_client_that_handles_the_abend_commits(linked: Linked) -> None:
-    def client(task: Task) -> None:
-        task.handle_abend(lambda abend: linked.seen.append(abend.code))
-        task.writeq_td("LOCL", b"client")
-        task.link("RPGM", syncpointonreturn=True)
-
-    linked.server(lambda task: (writes(task), task.abend("OOPS")))
-    assert linked.run(client) is None
-    assert linked.seen == ["OOPS"]
-    assert linked["NEAR"].peek("LOCL") == [b"client"]
-    assert linked["FAR"].peek("FARQ") == []
-    assert linked.two.left() == []
 
 
 def test_the_server_handles_its_own_abend(linked: Linked) -> None:

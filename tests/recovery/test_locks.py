@@ -321,22 +321,6 @@ def test_a_queue_of_a_shunted_unit_of_work_stays_disabling(tmp_path):
     region.close()
 
 
-@pytest.mark.rule("UOWENQ-OWNER-DURATION")
-def test_each_end_is_shown_with_the_time_it_has_been_held(region):
-    region.seed("LOGQ", [b"one"])
-    with region.task() as owner, region.task() as other:
-        owner.writeq_td("LOGQ", b"two")
-        region.clock.advance(100)
-        owner.readq_td("LOGQ")
-        region.clock.advance(10)
-        other.inquire_uowenq_start(resource="LOGQ")
-        held = {}
-        while info := other.inquire_uowenq_next("QUALIFIER", "DURATION", nohandle=True):
-            held[info.qualifier.rstrip()] = info.duration
-        assert 110 <= held["TOQ"] < 200
-        assert 10 <= held["FROMQ"] < 100
-
-
 @pytest.mark.rule("UOW-AGE")
 def test_the_age_of_a_unit_of_work_is_that_of_its_wait_state(region):
     def age():

@@ -198,19 +198,6 @@ def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
 # -- shared commits ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("UOW-GROUP-COMMIT")
-def test_tasks_that_end_together_share_a_commit(tmp_path):
-    names = [f"Q{number:03d}" for number in range(100)]
-    with make(*map(queue, names), store=tmp_path / "store", durability="power") as region:
-        before = region._core.committer.commits
-        handles = [region.start(lambda task, name=name: task.writeq_td(name, b"x")) for name in names]
-        region.run()
-        for handle in handles:
-            handle.result()
-        assert region._core.committer.commits - before == 1
-        assert all(region.peek(name) == [b"x"] for name in names)
-
-
 def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
     """The promise of a shared commit: a task goes on only when it is permanent."""
     store = tmp_path / "store"

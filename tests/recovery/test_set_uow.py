@@ -80,14 +80,3 @@ def test_where_set_uow_is_not_valid(region, state, uowstate):
     }  # fmt: skip
     end()
     expect_rule("UOW-NOT-FOUND", region.inquire_uow, uow)
-
-
-@pytest.mark.rule("UOW-AGE")
-def test_the_age_of_one_that_is_in_doubt_and_of_one_that_is_shunted(region):
-    branch = prepared(region, (WRITEQ, "LOGQ"))
-    region.clock.advance(100)
-    assert 100 <= region.inquire_uow(branch.uow.id).age < 200
-    branch.lose_coordinator()
-    region.clock.advance(5)
-    assert 5 <= region.inquire_uow(branch.uow.id).age < 100  # SHUNTED since then
-    branch.back_out()

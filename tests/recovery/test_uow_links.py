@@ -332,16 +332,3 @@ def test_what_set_uowlink_refuses(two):
     expect_rule("SET-UOWLINK-INDOUBT", two.far.set_uowlink, link["UOWLINK"])
     two.far.set_uow(link["UOW"], uowstate="COMMIT")
     expect_rule("SET-UOWLINK-CONNECTED", two.far.set_uowlink, link["UOWLINK"])
-
-
-@pytest.mark.rule("SET-UOWLINK-COORDINATOR")
-def test_a_decision_without_a_coordinator_outside_cics_can_be_forgotten(tmp_path):
-    with make(queue("LOGQ"), store=tmp_path / "store") as region:
-        branch = prepared(region, (WRITEQ, "LOGQ"))
-        branch.lose_coordinator()
-        region.set_uow(branch.uow.id, uowstate="COMMIT")
-        (link,) = links(region)
-        region.set_uowlink(link["UOWLINK"])
-        assert links(region) == units(region) == []
-        assert region.recovery.branch("XA1") is None
-        assert region.peek("LOGQ") == [b"new"]

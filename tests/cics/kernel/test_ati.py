@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tdqsim import SystemOptions
-from tdqsim.cics import Abend, Condition, Region, SecurityPolicy, Sysplex, Task
+from tdqsim.cics import Abend, Condition, Region, Sysplex, Task
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
@@ -70,23 +70,6 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     assert region.statistics.abends == {}  # what a program asserts would be its abend
 
 
-@pytest.mark.rule("ATI-DIRECT-INSIDE-WRITEQ", "ATI-LOGICAL-AT-COMMIT", "ATI-ROLLBACK-NEVER")
-@pytest.mark.parametrize("recovstatus", RECOVERY)
-def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus))
-    starts, program = counting(drain("TRGQ"))
-    region.register("PAYP", program)
-    with region.task() as task:
-        for record in (b"1", b"2", b"3", b"4"):
-            task.writeq_td("TRGQ", record)
-        assert starts == ([] if recovstatus == "LOGICAL" else [3])
-        task.syncpoint_rollback()
-        assert starts == ([] if recovstatus == "LOGICAL" else [3])
-        for record in (b"1", b"2", b"3", b"4"):
-            task.writeq_td("TRGQ", record)
-    assert starts == ([4] if recovstatus == "LOGICAL" else [3, 3])
-
-
 @pytest.mark.rule("ATI-NO-RECURSION")
 def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region = make_region(*trigger(triggerlevel=1))
@@ -109,16 +92,6 @@ def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region.start(writer)
     region.run()
     assert order == ["the writer goes on", "the writer ends", *["PAYP begins", "PAYP ends"] * 3]
-
-
-@pytest.mark.rule("ATI-LATCH")
-@pytest.mark.parametrize("recovstatus", RECOVERY)
-def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovstatus: str) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus))
-    starts, program = counting(lambda task: task.delay(seconds=10))
-    region.register("PAYP", program)
-    fill(region, "TRGQ", *[b"x"] * 9)
-    assert starts == [3]
 
 
 @pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL", "ATI-QZERO-WHILE-TASK-RUNS")
@@ -148,18 +121,6 @@ def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
         raise ZeroDivisionError
     fill(region, "TRGQ", b"4")
     assert starts == [3]
-
-
-@pytest.mark.rule("ATI-DELETEQ")
-@pytest.mark.parametrize("recovstatus", RECOVERY)
-def test_deleteq_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus))
-    starts, program = counting(lambda task: task.delay(seconds=10))
-    region.register("PAYP", program)
-    fill(region, "TRGQ", b"1", b"2", b"3")
-    region.deleteq_td("TRGQ")
-    fill(region, "TRGQ", b"4", b"5", b"6")
-    assert starts == [3, 3]
 
 
 def endings(abends: bool) -> Callable[[Task], None]:
@@ -271,31 +232,6 @@ def test_a_terminal_task_that_never_reads_is_not_started_for_ever(make_region: M
     assert len(starts) == 2 * int(rule("ATI-RESTART-BOUND").message)
 
 
-@pytest.mark.rule("ATI-TERMINAL-FACILITY", "ATI-TERMINAL-WAITS")
-def test_a_task_for_a_terminal(make_region: Make) -> None:
-    region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"), security=SecurityPolicy())
-    facts: list[Any] = []
-
-    @region.transaction("PAYP")
-    def payp(task: Task) -> None:
-        facts.append((task.assign("FACILITY", "USERID"), task.eib.eibtrmid))
-        drain("TRGQ")(task)
-
-    busy = region.start(lambda task: task.delay(seconds=10), terminal="T001")
-    region.dispatcher.run_ready()
-    fill(region, "TRGQ", b"1", b"2", b"3")
-    assert facts == []  # the terminal has another task
-    busy.result()
-    region.set_terminal("T001", inservice=False)
-    region.run()
-    assert facts == [(("T001", "TERMUSER"), "T001")]
-    fill(region, "TRGQ", b"1", b"2", b"3")
-    assert len(facts) == 1  # out of service
-    region.set_terminal("T001", inservice=True)
-    region.run()
-    assert len(facts) == 2
-
-
 def test_a_terminal_has_one_task_at_a_time(make_region: Make) -> None:
     region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"))
     region.register("PAYP", drain("TRGQ"))
@@ -318,25 +254,6 @@ def test_facilityid_is_the_queue_name_and_may_be_defined_later(make_region: Make
     region.install([define_terminal(name="T002")])
     region.run()
     assert starts == [1]
-
-
-@pytest.mark.rule("ATI-USERID")
-def test_the_user_of_a_triggered_task(make_region: Make) -> None:
-    users: list[str] = []
-    for security, expected in ((None, "CICSUSER"), (SecurityPolicy(), "PAYUSER")):
-        region = make_region(*trigger(userid="PAYUSER", triggerlevel=1), security=security)
-        region.register("PAYP", lambda task: users.append(task.userid))
-        region.writeq_td("TRGQ", b"x")
-        assert users.pop() == expected
-
-
-@pytest.mark.rule("ATI-LEVEL-ZERO", "ATI-LEVEL-WITHOUT-TRANSID")
-def test_queues_that_start_nothing(make_region: Make) -> None:
-    region = make_region(*trigger(triggerlevel=0), define_tdqueue(name="NOTR", type="INTRA", triggerlevel=1))
-    region.register("PAYP", lambda _task: pytest.fail("nothing is to be started"))
-    fill(region, "TRGQ", *[b"x"] * 5)
-    fill(region, "NOTR", *[b"x"] * 5)
-    region.run()
 
 
 @pytest.mark.rule("ATI-UNKNOWN-TRANSACTION")
@@ -382,18 +299,6 @@ def test_transactions_that_cannot_be_attached(make_region: Make, attributes: Any
     assert sum(line.startswith(rule(row).message) for line in there) == 1
     assert not any(line.startswith(rule(row).message) for line in not_there)
     assert region.tdqueues["TRGQ"].latch is latched  # type: ignore[attr-defined]
-
-
-@pytest.mark.rule("ATI-SET-LEVEL")
-def test_a_lowered_triggerlevel_fires_at_the_next_write(make_region: Make) -> None:
-    region = make_region(*trigger(triggerlevel=10))
-    starts, program = counting(drain("TRGQ"))
-    region.register("PAYP", program)
-    fill(region, "TRGQ", b"1", b"2", b"3")
-    region.set_tdqueue("TRGQ", triggerlevel=2)
-    assert starts == []
-    region.writeq_td("TRGQ", b"4")
-    assert starts == [4]
 
 
 @pytest.mark.rule("ATI-SET-STUCK", "ATI-SET-NOT-ATTACHED")

@@ -100,17 +100,6 @@ def test_the_highest_priority_begins_first_and_of_equals_the_first_that_came(see
         assert crowd.begun == ["A", "D", "E", "B", "C"]
 
 
-@pytest.mark.rule("LIMIT-CLASS-MXT")
-def test_a_task_that_waits_for_its_class_takes_no_place_of_mxt():
-    with Crowd(pay_class(1), system=SystemOptions(mxt=10)) as crowd:
-        crowd.start("LOWP", *map(str, range(30)))
-        crowd.start("FREE", *"ABCDEFGHIJ")
-        assert crowd.begun == ["0", *"ABCDEFGHI"]
-        assert crowd.numbers() == (1, 29)
-        crowd.region.run()
-        assert (crowd.most, len(crowd.begun)) == (10, 40)
-
-
 def test_priority_decides_between_a_class_and_tasks_without_one_at_mxt():
     with Crowd(pay_class(5), system=SystemOptions(mxt=10)) as crowd:
         crowd.start("FREE", *"ABCDEFGHIJ")
@@ -118,15 +107,6 @@ def test_priority_decides_between_a_class_and_tasks_without_one_at_mxt():
         crowd.start("HIGH", "L")
         crowd.region.run()
         assert crowd.begun[10:] == ["L", "K"]
-
-
-@pytest.mark.rule("LIMIT-CLASS-WAIT")
-def test_inquire_task_shows_the_class_that_a_task_waits_for():
-    with Crowd(pay_class(0)) as crowd:
-        crowd.start("LOWP", "A")
-        (number,) = crowd.region.tasks
-        info = crowd.region.inquire_task(number, "SUSPENDTYPE", "SUSPENDVALUE")
-        assert (info.suspendtype, info.suspendvalue) == ("TCLASS  ", "PAYCLASS")
 
 
 @pytest.mark.rule("LIMIT-THRESHOLD")
@@ -160,29 +140,6 @@ def test_with_threshold_1_no_task_waits():
     with Crowd(pay_class(1, 1)) as crowd:
         _first, second = crowd.start("LOWP", "A", "B")
         assert code_of(second) == "AKCC"
-
-
-@pytest.mark.rule("LIMIT-CLASS-UNKNOWN")
-def test_without_an_installed_class_a_task_has_none():
-    other = define_transaction(name="ODDC", tranclass="NOCLASS")
-    with Crowd(pay_class(0), other, define_transaction(name="NONE", tranclass="DFHTCL00")) as crowd:
-        crowd.region.register("ODDC", crowd.program)
-        crowd.region.register("NONE", crowd.program)
-        crowd.start("ODDC", "A")
-        crowd.start("NONE", "B")
-        assert crowd.begun == ["A", "B"]
-
-
-@pytest.mark.rule("SET-TRANCLASS-MAXACTIVE")
-def test_set_maxactive():
-    with Crowd(pay_class(1)) as crowd:
-        crowd.start("LOWP", *"ABCDE")
-        crowd.set(maxactive=3)
-        assert crowd.begun == ["A", "B", "C"]
-        crowd.set(maxactive=1)
-        assert crowd.numbers() == (3, 2)
-        crowd.region.run()
-        assert crowd.begun == [*"ABCDE"]
 
 
 @pytest.mark.rule("SET-TRANCLASS-THRESHOLD")

@@ -20,15 +20,6 @@ from .helpers import fill
 DIRECT = ("NOQ", "PHYQ")
 
 
-@pytest.mark.rule("TD-FIFO")
-@pytest.mark.parametrize("queue", DIRECT)
-def test_records_come_back_in_order_and_once(region: Region, queue: str) -> None:
-    fill(region, queue, b"one", b"two", b"three")
-    assert [region.readq_td(queue) for _ in range(3)] == [b"one", b"two", b"three"]
-    assert rule("TD-FIFO").command == "READQ TD"
-    assert region.peek(queue) == []
-
-
 @pytest.mark.rule("TD-READQ-QZERO", "TD-READQ-LENGERR-ZERO-EMPTY")
 @pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
 def test_qzero_of_an_empty_queue(region: Region, queue: str) -> None:
@@ -131,15 +122,6 @@ def test_indirect_queues_are_aliases_of_their_final_target(region: Region) -> No
     assert region.peek("NOQ") == []
     expect_rule("TD-INDIRECT-MISSING", region.readq_td, "MISS")
     expect_rule("TD-INDIRECT-RING", region.writeq_td, "RNG1", b"x")
-
-
-@pytest.mark.rule("TD-INDIRECT-STATISTICS")
-def test_an_alias_counts_its_own_requests(region: Region) -> None:
-    region.writeq_td("ALIA", b"x")
-    region.writeq_td("NOQ", b"y")
-    region.readq_td("ALIA")
-    counts = {name: (region.tdqueues[name].writes, region.tdqueues[name].reads) for name in ("ALIA", "ALI2", "NOQ")}
-    assert counts == {"ALIA": (1, 1), "ALI2": (0, 0), "NOQ": (2, 1)}
 
 
 def test_a_target_may_be_exchanged_while_running(region: Region) -> None:

@@ -11,16 +11,6 @@ from .helpers import trigger
 
 
 @pytest.mark.rule("TASK-ALONE")
-@pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
-def test_a_record_too_long_for_its_area_is_gone_whatever_the_recovery(region, queue):
-    region.writeq_td(queue, b"abcdef")
-    region.writeq_td(queue, b"ghi")
-    with pytest.raises(Condition, match="LENGERR"):
-        region.readq_td(queue, 4)
-    assert region.peek(queue) == [b"ghi"]
-
-
-@pytest.mark.rule("TASK-ALONE")
 @pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
 def test_reading_to_qzero_from_outside_frees_a_stuck_cycle(make_region, recovstatus):
     region = make_region(*trigger(recovstatus=recovstatus, atifacility="TERMINAL", facilityid="T001"))

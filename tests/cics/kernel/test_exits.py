@@ -44,29 +44,6 @@ def noting(seen: list[Any], *names: str, code: str | None = None) -> ExitProgram
 # -- XTDREQ -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("EXIT-XTDREQ")
-def test_xtdreq_is_called_with_queue_and_type_before_the_name_is_looked_up(region: Region) -> None:
-    seen: list[Any] = []
-    enable(region, "XTDREQ", noting(seen, "ueptdque", "ueptdtyp"))
-    region.writeq_td("LOGQ", b"A")
-    region.readq_td("LOGQ ")
-    with pytest.raises(Condition, match="QIDERR"):
-        region.deleteq_td("NONE")
-    assert seen == [["LOGQ", "UEPTDPUT"], ["LOGQ", "UEPTDGET"], ["NONE", "UEPTDPUR"]]
-
-
-@pytest.mark.rule("EXIT-XTDREQ-OK")
-def test_uerctdok_at_xtdreq_ends_a_request_with_normal(region: Region) -> None:
-    region.seed("NORQ", [b"A"])
-    enable(region, "XTDREQ", noting([], "point", code="UERCTDOK"))
-    with region.task() as task:
-        assert task.readq_td("NORQ") == b""
-        assert (task.eib.eibresp.name, task.eib.eibrsrce) == ("NORMAL", "NORQ    ")
-        task.deleteq_td("NORQ")
-        task.writeq_td("NORQ", b"B")
-    assert region.peek("NORQ") == [b"A"]
-
-
 @pytest.mark.rule("EXIT-XTDREQ-NOTAUTH")
 def test_uerctdna_at_xtdreq_is_notauth(region: Region) -> None:
     enable(region, "XTDREQ", lambda given: "UERCTDNA" if given.ueptdtyp == "UEPTDPUR" else None)
@@ -338,49 +315,6 @@ def test_the_remote_system_of_a_request() -> None:
     assert outward == ["FARQ", "FARQ"]  # only where the queue is
 
 
-@pytest.mark.rule("EXIT-TOKENS")
-def test_tokens(region: Region) -> None:
-    seen: list[Any] = []
-
-    def before(given: CommandExit) -> None:
-        seen.append(("XTDEREQ", given.ueptdtok, given.ueptstok))
-        given.ueptdtok, given.ueptstok = given.uepclps.td_from, "task"
-
-    enable(region, "XTDEREQ", before)
-    enable(region, "XTDEREQC", lambda given: seen.append(("XTDEREQC", given.ueptdtok, given.ueptstok)))
-    with region.task() as task:
-        task.writeq_td("NORQ", b"A")
-        task.writeq_td("NORQ", b"B")
-    region.writeq_td("NORQ", b"C")
-    region.writeq_td("NORQ", b"D")
-    assert [each[1:] for each in seen if each[0] == "XTDEREQ"] == [
-        (None, None),
-        (None, "task"),
-        (None, None),
-        (None, None),
-    ]
-    assert [each[1:] for each in seen if each[0] == "XTDEREQC"] == [(each, "task") for each in (b"A", b"B", b"C", b"D")]
-
-
-@pytest.mark.rule("EXIT-RECURSION")
-def test_the_recursion_counter(region: Region) -> None:
-    seen: list[Any] = []
-
-    def program(given: CommandExit) -> None:
-        seen.append(given.ueprecur)
-        if given.ueprecur < 2:
-            given.task.writeq_td("LOGQ", b"A")
-
-    enable(region, "XTDEREQ", program)
-    with region.task() as task:
-        task.handle_condition(ERROR=lambda _condition: None)
-        task.writeq_td("NORQ", b"A")
-        task.writeq_td("NORQ", b"A")
-        assert task.eib.eibrsrce == "NORQ    "
-    assert seen == [0, 1, 2, 0, 1, 2]
-    assert len(region.peek("LOGQ")) == 4
-
-
 @pytest.mark.rule("EXIT-ERROR")
 def test_the_error_of_an_exit_program_is_seen(region: Region) -> None:
     def program(given: CommandExit) -> None:
@@ -429,20 +363,6 @@ def test_several_programs_at_one_exit(region: Region) -> None:
         ("first", "UERCNORM"), ("second", "UERCNORM"),
     ] * 2  # fmt: skip
     assert [region.peek(queue) for queue in ("LOGQ", "NORQ")] == [[b"A"], [b"A"]]
-
-
-@pytest.mark.rule("EXIT-NOT-KEPT")
-def test_a_start_enables_no_exit_program(make_region: Callable[..., Region], tmp_path: Path) -> None:
-    queue = define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL")
-    seen: list[Any] = []
-    region = make_region(queue, store=tmp_path / "store")
-    enable(region, "XTDREQ", noting(seen, "ueptdque"))
-    region.writeq_td("PHYQ", b"A")
-    region.close()
-    again = make_region(queue, store=tmp_path / "store")
-    again.writeq_td("PHYQ", b"B")
-    assert seen == ["PHYQ"]
-    assert again.programs.exits.enabled is False
 
 
 def test_a_disabled_program_is_not_called(region: Region) -> None:

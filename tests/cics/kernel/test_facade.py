@@ -36,22 +36,6 @@ def test_every_declared_command_is_on_the_task():
         assert callable(getattr(Task, command.method)), command
 
 
-@pytest.mark.rule("REGION-NO-TASK")
-def test_what_needs_a_task_is_not_on_the_region():
-    for name in (
-        "abend",
-        "return_",
-        "handle_condition",
-        "ignore_condition",
-        "handle_abend",
-        "push_handle",
-        "pop_handle",
-        "retrieve",
-    ):
-        assert not hasattr(Region, name), name
-        assert hasattr(Task, name), name
-
-
 def test_the_names_that_programs_import():
     assert Sysplex.__name__ == "Sysplex"
     with made() as reg, pytest.raises(TranslationError, match="is not a command"):
@@ -225,17 +209,6 @@ def reads(task, queue="LOGQ"):
 def writes(task, *queues):
     for queue in queues:
         task.writeq_td(queue, b"record")
-
-
-@pytest.mark.rule("STEP-LOCKS")
-def test_free_an_end_that_nobody_has_is_taken():
-    with made() as reg:
-        first = stepped(reg, writes, "LOGQ")
-        assert first.before == "writeq_td"
-        assert reg.peek("LOGQ", uncommitted=True) == []
-        assert first.step() == ""
-        assert first.done
-        assert reg.peek("LOGQ") == [b"record"]
 
 
 @pytest.mark.rule("STEP-LOCKS")

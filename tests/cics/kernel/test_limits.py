@@ -41,18 +41,6 @@ def set_maxtasks(region, value):
         task.set_system(maxtasks=value)
 
 
-@pytest.mark.rule("LIMIT-MXT")
-def test_at_mxt_a_further_task_waits_until_another_one_ends():
-    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
-        crowd = Crowd(region)
-        handles = [crowd.start(number) for number in range(25)]
-        region.dispatcher.run_ready()
-        assert (crowd.inside, len(region.tasks)) == (10, 25)
-        region.run()
-        assert all(handle.done for handle in handles)
-        assert (crowd.most, crowd.begun) == (10, list(range(25)))
-
-
 def test_a_region_without_mxt_has_no_limit():
     with Region(**PLAIN) as region:
         crowd = Crowd(region)
@@ -61,14 +49,6 @@ def test_a_region_without_mxt_has_no_limit():
         region.dispatcher.run_ready()
         assert (crowd.inside, maxtasks(region)) == (300, 0)
         region.run()
-
-
-@pytest.mark.rule("INQ-SYSTEM-MAXTASKS")
-def test_inquire_system_shows_mxt_and_set_system_changes_it():
-    with Region(system=SystemOptions(mxt=50), **PLAIN) as region:
-        assert maxtasks(region) == 50
-        set_maxtasks(region, 12)
-        assert maxtasks(region) == 12
 
 
 def test_a_higher_maximum_admits_at_once_and_a_lower_one_ends_no_task():

@@ -20,70 +20,6 @@ Make = Callable[..., Region]
 # -- commit and backout -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("UOW-LOGICAL-BACKOUT-HEAD")
-def test_backout_returns_records_to_the_head(region: Region) -> None:
-    fill(region, "LOGQ", b"a", b"b", b"c")
-    with region.task() as task:
-        assert [task.readq_td("LOGQ"), task.readq_td("LOGQ")] == [b"a", b"b"]
-        task.writeq_td("LOGQ", b"d")
-        task.syncpoint_rollback()
-        assert region.peek("LOGQ") == [b"a", b"b", b"c"]
-        assert task.readq_td("LOGQ") == b"a"
-    assert region.peek("LOGQ") == [b"b", b"c"]
-
-
-@pytest.mark.rule("UOW-DIRECT-NO-BACKOUT")
-@pytest.mark.parametrize("queue", ["NOQ", "PHYQ"])
-def test_backout_changes_nothing_on_other_queues(region: Region, queue: str) -> None:
-    fill(region, queue, b"a", b"b")
-    with region.task() as task:
-        task.readq_td(queue)
-        task.writeq_td(queue, b"c")
-        assert region.peek(queue) == [b"b", b"c"]  # visible to all at once
-        task.syncpoint_rollback()
-    assert region.peek(queue) == [b"b", b"c"]
-    assert rule("UOW-DIRECT-NO-BACKOUT").command == "SYNCPOINT ROLLBACK"
-
-
-@pytest.mark.rule("UOW-OWN-RECORDS")
-def test_own_uncommitted_records_come_after_the_committed_ones(region: Region) -> None:
-    fill(region, "LOGQ", b"old")
-    with region.task() as task:
-        task.writeq_td("LOGQ", b"new1")
-        task.writeq_td("LOGQ", b"new2")
-        assert [task.readq_td("LOGQ") for _ in range(2)] == [b"old", b"new1"]
-        assert region.peek("LOGQ", uncommitted=True) == [b"new2"]
-    assert region.peek("LOGQ") == [b"new2"]
-
-
-@pytest.mark.rule("UOW-DELETEQ")
-def test_deleteq_inside_a_unit_of_work(region: Region) -> None:
-    fill(region, "LOGQ", b"a", b"b")
-    with region.task() as task:
-        task.readq_td("LOGQ")
-        task.writeq_td("LOGQ", b"c")
-        task.deleteq_td("LOGQ")
-        expect_rule("TD-READQ-QZERO", task.readq_td, "LOGQ")
-        task.writeq_td("LOGQ", b"d")
-        assert region.peek("LOGQ") == [b"a", b"b"]
-        task.syncpoint_rollback()
-        assert region.peek("LOGQ") == [b"a", b"b"]
-        task.deleteq_td("LOGQ")
-        task.writeq_td("LOGQ", b"d")
-    assert region.peek("LOGQ") == [b"d"]
-
-
-@pytest.mark.rule("INQ-NUMITEMS-COMMITTED-KERNEL")
-def test_numitems_counts_committed_records(region: Region) -> None:
-    fill(region, "LOGQ", b"a", b"b")
-    with region.task() as task:
-        task.readq_td("LOGQ")
-        task.writeq_td("LOGQ", b"c")
-        task.writeq_td("LOGQ", b"d")
-        assert region.tdqueues["LOGQ"].numitems == 2
-    assert region.tdqueues["LOGQ"].numitems == 3
-
-
 def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
     records = [b"%06d" % number for number in range(500)]
     with region.task() as task:
@@ -105,46 +41,6 @@ OPERATIONS: dict[str, Callable[[Task], Any]] = {
     "WRITEQ": lambda task: task.writeq_td("LOGQ", b"mine"),
     "DELETEQ": lambda task: task.deleteq_td("LOGQ"),
 }
-CONFLICTS = {
-    ("READQ", "READQ"): True, ("READQ", "WRITEQ"): False, ("READQ", "DELETEQ"): True,
-    ("WRITEQ", "READQ"): False, ("WRITEQ", "WRITEQ"): True, ("WRITEQ", "DELETEQ"): True,
-    ("DELETEQ", "READQ"): True, ("DELETEQ", "WRITEQ"): True, ("DELETEQ", "DELETEQ"): True,
-}  # fmt: skip
-
-
-@pytest.mark.rule("LOCK-CONFLICTS")
-@pytest.mark.parametrize(("theirs", "mine"), list(CONFLICTS))
-def test_the_conflict_table(region: Region, theirs: str, mine: str) -> None:
-    fill(region, "LOGQ", b"a", b"b", b"c")
-    with region.task() as holder:
-        OPERATIONS[theirs](holder)
-        handle = region.start(OPERATIONS[mine])
-        region.dispatcher.run_ready()
-        assert handle.done is not CONFLICTS[theirs, mine]
-        holder.syncpoint()
-        region.dispatcher.run_ready()
-        assert handle.done
-
-
-@pytest.mark.rule("LOCK-SYNCPOINT-FREES")
-@pytest.mark.parametrize("end", ["syncpoint", "syncpoint_rollback", "abend"])
-def test_locks_last_until_the_unit_of_work_ends(region: Region, end: str) -> None:
-    with region.task() as watcher:
-
-        def program(task: Task) -> None:
-            task.writeq_td("LOGQ", b"theirs")
-            task.delay(seconds=1)
-            task.abend("TEST") if end == "abend" else getattr(task, end)()
-            task.delay(seconds=60)
-
-        region.start(program)
-        region.dispatcher.run_ready()
-        begun = region.clock.time_ns()
-        watcher.writeq_td("LOGQ", b"mine")  # waits for the end of the other's unit of work
-        assert 10**9 <= region.clock.time_ns() - begun < 30 * 10**9
-    expected = [b"theirs", b"mine"] if end == "syncpoint" else [b"mine"]
-    assert region.peek("LOGQ") == expected
-    assert rule("LOCK-SYNCPOINT-FREES").command == "SYNCPOINT"
 
 
 @pytest.mark.rule("LOCK-TD-READ-WAITS", "LOCK-TD-READ-REEVALUATES")
@@ -194,25 +90,6 @@ def test_nosuspend_never_waits(region: Region) -> None:
         expect_rule("LOCK-QBUSY-HANDLE", reader.readq_td, "LOGQ")
         with pytest.raises(WouldWaitForever):
             reader.readq_td("LOGQ", nohandle=True)  # NOHANDLE negates the HANDLE
-
-
-@pytest.mark.rule("LOCK-FIFO")
-@pytest.mark.parametrize("seed", [0, 7])
-def test_waiters_are_served_in_order_of_arrival(make_region: Callable[..., Region], seed: int) -> None:
-    region = make_region(seed=seed)
-    order: list[int] = []
-
-    def program(task: Task, number: int) -> None:
-        task.writeq_td("LOGQ", b"%d" % number)
-        order.append(number)
-
-    with region.task() as holder:
-        holder.writeq_td("LOGQ", b"first")
-        for number in range(5):
-            region.start(program, number)
-            region.dispatcher.run_ready()
-    region.run()
-    assert order == list(range(5))
 
 
 @pytest.mark.rule("LOCK-FIFO")
@@ -401,19 +278,6 @@ def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
         task.syncpoint_rollback()
     assert region._core.committer.commits == commits  # nothing was ever written
     assert len(region.peek("LOGQ")) == 2000
-
-
-@pytest.mark.rule("UOW-GROUP-COMMIT")
-def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
-    region = make_region(durability="power")
-    queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
-    region.install(queues)
-    commits = region._core.committer.commits
-    handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), queue.name) for queue in queues]
-    region.run()
-    assert all(handle.exception is None for handle in handles)
-    assert region._core.committer.commits - commits == 1
-    assert all(region.peek(queue.name) == [b"x"] for queue in queues)
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

@@ -36,19 +36,6 @@ def starts(region, *transids):
     return begun
 
 
-@pytest.mark.rule("TASK-PRIORITY")
-def test_the_higher_priority_runs_first(region):
-    assert starts(region, "NORM", "LOW", "HIGH", "NORM", "NEXT", "LOW") == [
-        "HIGH",
-        "NEXT",
-        "NORM",
-        "NORM",
-        "LOW",
-        "LOW",
-    ]
-    assert starts(region, "NORM", "NORM") == ["NORM", "NORM"]
-
-
 def test_a_task_that_is_woken_takes_its_place(region):
     begun = []
 
@@ -133,17 +120,6 @@ def test_a_new_prtyage_holds_for_waiting_tasks_when_they_become_ready(region):
         region.start("NORM")
         region.clock.advance(100_000)
     assert begun == ["NEXT", "NORM"]
-
-
-@pytest.mark.rule("TASK-PRIORITY-TERMINAL")
-def test_the_terminal_adds_its_priority(region):
-    found = []
-    for transid in ("NORM", "HIGH"):
-        region.register(transid, lambda task: found.append(tuple(task.assign("TASKPRIORITY", "TRANPRIORITY"))))
-        for terminal in ("", " TERMID('T001')"):
-            region.execute(f"START TRANSID('{transid}'){terminal}")
-            region.run()
-    assert found == [(1, 1), (101, 1), (200, 200), (255, 200)]
 
 
 def test_a_task_at_a_terminal_runs_before_others(region):

@@ -53,30 +53,6 @@ def test_what_survives(make_region: Make, tmp_path: Path, clean: bool, options: 
     assert second.readq_td("LOGQ") == (b"2" if "LOGQ" in survivors else b"4")
 
 
-@pytest.mark.rule("RESTART-TYPE")
-def test_how_the_last_run_ended_decides(make_region: Make, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    types = [make_region(store=store)]
-    types[-1].close()
-    types.append(make_region(store=store))
-    types[-1].shutdown()
-    types.append(make_region(store=store))
-    types[-1].shutdown(immediate=True)
-    types.append(make_region(store=store))
-    types[-1].close(clean=False)
-    types.append(make_region(store=store))
-    types[-1].close()
-    types.append(make_region(store=store, start="COLD"))
-    assert [region.recovery.start_type for region in types] == [
-        "INITIAL",
-        "WARM",
-        "WARM",
-        "EMERGENCY",
-        "EMERGENCY",
-        "COLD",
-    ]
-
-
 @pytest.mark.rule("RESTART-INFLIGHT")
 def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Path) -> None:
     first = make_region(store=tmp_path / "store")

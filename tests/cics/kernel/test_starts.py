@@ -188,16 +188,6 @@ def test_a_time_of_day_has_expired_when_it_is_past_by_up_to_six_hours(now: int, 
         assert len(seen) == 1
 
 
-@pytest.mark.rule("IC-SHUTDOWN")
-def test_shutdown_neither_runs_what_waits_for_its_time_nor_moves_the_clock(region: Region) -> None:
-    seen: list[str] = []
-    region.register("LATE", lambda _task: seen.append("run"))
-    region.execute("START TRANSID('LATE') AFTER HOURS(1)", {})
-    before = region.clock.time_ns()
-    region.shutdown()
-    assert (seen, region.clock.time_ns() - before) == ([], 0)
-
-
 def test_nothing_of_a_closed_region_runs_in_the_others_of_its_sysplex() -> None:
     seen: list[str] = []
     sysplex = Sysplex(clock=StillClock(MIDNIGHT))
@@ -554,19 +544,6 @@ def test_the_task_of_a_start_at_a_terminal_where_nobody_has_signed_on_is_of_the_
         task.start("LATE")
     run_what_is_due(region)
     assert sorted(users) == ["ANNA", "CICSUSER"]
-
-
-@pytest.mark.parametrize("start", ["COLD", "INITIAL"])
-@pytest.mark.rule("IC-RESTART-COLD")
-def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
-    region = runs.begin()
-    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"x")
-    ask(region, "AFTER MINUTES(1)")
-    region.close()
-    region = runs.begin(start=start)
-    later(region, 3600)
-    assert runs.seen == []
-    region.close()
 
 
 @pytest.mark.parametrize("restarts", [0, 1, 2])

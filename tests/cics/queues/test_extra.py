@@ -157,18 +157,6 @@ def test_a_variable_length_recordsize_includes_the_descriptor_word(make, tmp_pat
     assert (tmp_path / "vb").read_bytes() == bytes.fromhex("00580000 00540000") + b"x" * 80
 
 
-@pytest.mark.rule("EX-MOD", "EX-OLD-REWRITES")
-@pytest.mark.parametrize(("disposition", "left"), [("MOD", ["a", "b"]), ("OLD", ["b"]), ("SHR", ["b"])])
-def test_where_output_begins_at_each_open(make, tmp_path, disposition, left):
-    region = make(OUT.replace("EXTRA,", f"EXTRA, disposition: {disposition},"), dd={"OUT": tmp_path / "out"})
-    put_lines(region, "a")
-    put_state(region, "OUTQ", "CLOSED")
-    put_state(region, "OUTQ", "OPEN")
-    put_lines(region, "b")
-    put_state(region, "OUTQ", "CLOSED")
-    assert (tmp_path / "out").read_bytes() == b"".join(records(*left))
-
-
 @pytest.mark.rule("EX-MOD-NEW")
 @pytest.mark.parametrize("there", [False, True])
 def test_a_data_set_that_mod_has_made_is_said_at_the_close(make, tmp_path, there):
@@ -187,35 +175,6 @@ def test_a_data_set_that_mod_has_made_is_said_at_the_close(make, tmp_path, there
     put_state(region, "OUTQ", "CLOSED")
     assert (tmp_path / "datasets" / "APP.LOG.NEW").read_bytes() == region.encode("abcdef")
     assert len([each for each in region.notices if each.id == "TDQ0010"]) == len(said)
-
-
-@pytest.mark.rule("EX-PRINTCONTROL")
-def test_print_control_is_data(make, tmp_path):
-    region = make(OUT.replace("blockformat", "printcontrol: A, blockformat"), dd={"OUT": tmp_path / "out"})
-    region.writeq_td("OUTQ", b"1title....")
-    assert region.inquire_tdqueue("OUTQ", "PRINTCONTROL").printcontrol is Cvda.ASACTL
-    assert region.peek("OUTQ") == [b"1title...."]
-    region.close()
-    assert (tmp_path / "out").read_bytes() == b"1title...."
-
-
-@pytest.mark.rule("EX-NO-BACKOUT")
-def test_a_backout_takes_nothing_back(make, tmp_path):
-    region = make(OUT, dd={"OUT": tmp_path / "out"})
-    with region.task() as task:
-        task.writeq_td("OUTQ", records("kept")[0])
-        task.syncpoint_rollback()
-    assert region.peek("OUTQ") == records("kept")
-
-
-@pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
-def test_a_failed_region_loses_only_the_block_it_had_not_written(make, tmp_path):
-    store = tmp_path / "store"
-    region = make(OUT, dd={"OUT": tmp_path / "out"}, store=store)
-    put_lines(region, "one", "two", "three")  # two a block
-    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
-    region.close(clean=False)
-    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
 
 
 @pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
@@ -339,43 +298,6 @@ def test_dummy(make):
     expect_rule("EX-DUMMY-WRITE", region.writeq_td, "DOUT", records("x")[0])
     assert region.peek("DOUT") == region.peek("DIN") == []
     assert region.inquire_tdqueue("DOUT", "DSNAME").dsname == "DUMMY".ljust(44)
-
-
-@pytest.mark.rule("EX-DD-WINS")
-def test_the_dd_card_wins_over_dsname(make, data):
-    queue = IN.replace("typefile", "dsname: OTHER.DATA.SET, typefile")
-    region = make(queue, dd={"IN": data})
-    assert region.readq_td("INQ") == records("one")[0]
-
-
-@pytest.mark.rule("EX-MEMBER")
-def test_a_member_of_a_partitioned_data_set(make, tmp_path):
-    queue = f"{{name: LIBQ, type: EXTRA, typefile: OUTPUT, dsname: MY.LIB(MEMB), {FIXED}}}"
-    region = make(queue)
-    region.writeq_td("LIBQ", records("in")[0])
-    info = region.inquire_tdqueue("LIBQ", "DSNAME", "MEMBER")
-    assert (info.dsname.rstrip(), info.member) == ("MY.LIB", "MEMB    ")
-    region.close()
-    assert (tmp_path / "datasets" / "MY.LIB" / "MEMB").read_bytes() == records("in")[0]
-
-
-@pytest.mark.rule("EX-GENERATION-NAME")
-def test_a_relative_generation_is_shown_by_the_name_it_has(make):
-    queue = f"{{name: GENQ, type: EXTRA, typefile: OUTPUT, dsname: MY.GDG(+1), {FIXED}}}"
-    region = make(queue)
-    info = region.inquire_tdqueue("GENQ", "DSNAME", "MEMBER")
-    assert (info.dsname.rstrip(), info.member.strip()) == ("MY.GDG.G0001V00", "")
-    put_state(region, "GENQ", "CLOSED")
-    assert region.inquire_tdqueue("GENQ", "DSNAME").dsname.rstrip() == "MY.GDG(+1)"
-
-
-@pytest.mark.rule("EX-SPOOLED")
-def test_output_without_a_data_set_goes_to_the_spool(make):
-    region = make("{name: LOGQ, type: EXTRA, typefile: OUTPUT, ddname: LOGOUT}")
-    region.writeq_td("LOGQ", b"any length")
-    region.writeq_td("LOGQ", b"and another one")
-    assert region.peek("LOGQ") == [b"any length", b"and another one"]
-    assert region.inquire_tdqueue("LOGQ", "DSNAME").dsname == " " * 44
 
 
 SYSOUT_FIXED = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {FIXED}}}"
@@ -566,20 +488,6 @@ def test_set_says_whether_open_or_close_has_failed(make, tmp_path, monkeypatch, 
 
 
 @pytest.mark.rule("EX-RECORDSIZE-DEFAULT")
-@pytest.mark.parametrize(
-    ("said", "recfm", "expected"),
-    [
-        ("recordsize: 1", {"recfm": "FB", "lrecl": "10"}, [*records("one", "two")]),
-        ("recordsize: 0", {"recfm": "FB", "lrecl": "10"}, [*records("one", "two")]),
-        ("recordsize: 1, recordformat: FIXED", {}, [b"o", b"n"]),
-    ],
-)
-def test_a_recordsize_that_is_only_its_default_says_nothing(make, data, said, recfm, expected):
-    region = make(f"{{name: INQ, type: EXTRA, ddname: IN, {said}}}", dd={"IN": {"path": str(data), **recfm}})
-    assert [region.readq_td("INQ") for _ in range(2)] == expected
-
-
-@pytest.mark.rule("EX-RECORDSIZE-DEFAULT")
 def test_a_variable_recordsize_of_one_is_none(make, tmp_path):
     path = tmp_path / "vb"
     path.write_bytes(bytes.fromhex("00090000 00050000 C1"))
@@ -687,37 +595,3 @@ def test_a_job_for_a_user_needs_a_surrogate(make, user):
     else:
         assert submitted(region, f"//MYJOB JOB (1),USER={user}", userid="ALICE")[0][1] == user
     assert submitted(region, "//MYJOB2 JOB", userid="BOB")[-1] == (["//MYJOB2 JOB USER=PAYJOB"], "PAYJOB")
-
-
-@pytest.mark.rule("EX-BLOCKFORMAT")
-@pytest.mark.parametrize(
-    ("said", "blocks"),
-    [
-        ("blockformat: BLOCKED, blocksize: 200", 1),
-        ("blockformat: UNBLOCKED, blocksize: 200", 2),
-        ("blocksize: 200", 1),
-        ("blocksize: 88", 2),
-    ],
-)
-def test_blockformat_decides_whether_a_block_takes_several_records(make, tmp_path, said, blocks):
-    queue = (
-        f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, recordformat: VARIABLE, recordsize: 84, {said}}}"
-    )
-    region = make(queue, dd={"OUT": tmp_path / "out"})
-    assert region.inquire_tdqueue("OUTQ").blockformat is (Cvda.BLOCKED if blocks == 1 else Cvda.UNBLOCKED)
-    put_lines(region, "one", "two")
-    put_state(region, "OUTQ", "CLOSED")
-    written = [b"\x00\x0e\x00\x00" + record for record in records("one", "two")]  # each behind its descriptor word
-    block = b"\x00\x20\x00\x00" if blocks == 1 else b"\x00\x12\x00\x00"
-    expected = block + b"".join(written) if blocks == 1 else b"".join(block + record for record in written)
-    assert (tmp_path / "out").read_bytes() == expected
-
-
-@pytest.mark.rule("EX-OPENTIME")
-@pytest.mark.parametrize(("opentime", "status"), [("INITIAL", Cvda.OPEN), ("DEFERRED", Cvda.CLOSED)])
-def test_opentime_decides_whether_a_queue_is_open_once_installed(make, tmp_path, opentime, status):
-    region = make(
-        f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, opentime: {opentime}, {FIXED}}}",
-        dd={"OUT": tmp_path / "out"},
-    )
-    assert region.inquire_tdqueue("OUTQ").openstatus is status

@@ -4,7 +4,6 @@ import pytest
 
 from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList, InstallRefused, Region
-from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
@@ -25,28 +24,6 @@ def log(reg, queue):
     return [record.decode("cp037").rstrip() for record in reg.peek(queue)]
 
 
-@pytest.mark.rule("CREATE-INSTALLS", "SIGNATURE-CREATE")
-def test_a_created_queue_is_enabled_and_signed(reg):
-    with reg.task(transid="MAKE") as task:
-        task.create_tdqueue("NEWQ", "type(intra) trans(payp) trig(3) recov(log) atif(file)")
-    info = reg.inquire_tdqueue("NEWQ")
-    assert (info.type, info.enablestatus, info.recovstatus) == (Cvda.INTRA, Cvda.ENABLED, Cvda.LOGICAL)
-    assert (info.atitranid, info.triggerlevel, info.atifacility) == ("PAYP", 3, Cvda.NOTERMINAL)
-    assert (info.changeagent, info.installagent) == (Cvda.CREATESPI, Cvda.CREATESPI)
-    assert (info.definesource, info.changeusrid, info.installusrid) == ("MAKE    ", "CICSUSER", "CICSUSER")
-    assert info.definetime == info.changetime == info.installtime
-    assert 0 <= abstime(reg.clock.time_ns()) - info.installtime < 60_000
-
-
-@pytest.mark.rule("CREATE-COMMITS")
-def test_a_create_that_works_commits(reg):
-    with reg.task() as task:
-        task.writeq_td("TERQ", b"one")
-        task.create_tdqueue("NEWQ", "TYPE(INTRA)")
-        task.syncpoint_rollback()
-    assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 1
-
-
 @pytest.mark.rule("CREATE-INSTALL-FAILED", "CREATE-BACKS-OUT")
 def test_a_create_whose_install_fails_backs_out(reg):
     with reg.task() as task:
@@ -55,17 +32,6 @@ def test_a_create_whose_install_fails_backs_out(reg):
         task.syncpoint()
     assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 0
     assert reg.inquire_tdqueue("PAYQ", "ATITRANID").atitranid == "PAYP"
-
-
-@pytest.mark.rule("CREATE-EARLY-NO-SYNCPOINT")
-def test_a_create_refused_early_takes_no_syncpoint(reg):
-    with reg.task() as task:
-        task.writeq_td("TERQ", b"one")
-        assert condition(task.create_tdqueue, "NEWQ", "NONSENSE(1)") == (Resp.INVREQ, 401)
-        assert condition(task.create_tdqueue, "NEWQ", "TYPE(INTRA)", -1) == (Resp.LENGERR, 1)
-        assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 0
-        task.syncpoint()
-    assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 1
 
 
 @pytest.mark.rule("CREATE-401", "CREATE-410", "CREATE-MESSAGE")
@@ -216,47 +182,6 @@ def test_when_a_queue_cannot_be_discarded(reg):
         reg.set_tdqueue("TERQ", enablestatus="DISABLED")
         expect_rule("DISCARD-PENDING", reg.discard_tdqueue, "TERQ")
     reg.discard_tdqueue("TERQ")
-
-
-@pytest.mark.rule("DISCARD-REMOTE-INDIRECT")
-@pytest.mark.parametrize("name", ["ALIA", "REMQ"])
-def test_aliases_and_remote_entries_are_discarded_as_they_are(reg, name):
-    reg.discard_tdqueue(name)
-    assert condition(reg.inquire_tdqueue, name) == (Resp.QIDERR, 1)
-
-
-@pytest.mark.rule("DISCARD-ALIAS-STAYS")
-def test_an_alias_outlives_its_target(reg):
-    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-    reg.discard_tdqueue("PAYQ")
-    assert reg.inquire_tdqueue("ALIA").indirectname == "PAYQ"
-    assert condition(reg.writeq_td, "ALIA", b"x")[0] is Resp.QIDERR
-
-
-@pytest.mark.rule("DISCARD-LOGICAL-SYNCPOINT", "DISCARD-NO-SYNCPOINT")
-def test_discarding_a_logical_queue_commits(reg):
-    reg.create_tdqueue("LOGQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL)")
-    for name, committed in [("LOGQ", 1), ("PHYQ", 0)]:
-        reg.set_tdqueue(name, enablestatus="DISABLED")
-        with reg.task() as task:
-            task.writeq_td("TERQ", b"one")
-            task.discard_tdqueue(name)
-            task.syncpoint_rollback()
-        assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == committed
-        reg.deleteq_td("TERQ")
-
-
-@pytest.mark.rule("CREATE-CATALOGUE")
-def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(tmp_path):
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        reg.create_tdqueue("NEWQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL) TRIGGERLEVEL(4)")
-        before = reg.inquire_tdqueue("NEWQ")
-        reg.set_tdqueue("PHYQ", enablestatus="DISABLED")
-        reg.discard_tdqueue("PHYQ")
-        reg.shutdown()
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        assert reg.inquire_tdqueue("NEWQ") == before
-        assert condition(reg.inquire_tdqueue, "PHYQ")[0] is Resp.QIDERR
 
 
 def test_resource_security_needs_alter():

@@ -33,15 +33,6 @@ def test_an_idle_queue_is_disabled_at_once(reg, value):
     reg.writeq_td("PAYQ", b"x")
 
 
-@pytest.mark.rule("SET-REMOTE-ENABLESTATUS")
-def test_a_remote_entry_is_disabled_and_enabled_at_once(reg):
-    reg.set_tdqueue("REMQ", enablestatus="DISABLED")
-    assert status(reg, "REMQ") is Cvda.DISABLED
-    assert condition(reg.writeq_td, "REMQ", b"x")[0] is Resp.DISABLED
-    reg.set_tdqueue("REMQ", enablestatus="ENABLED")
-    assert status(reg, "REMQ") is Cvda.ENABLED
-
-
 @pytest.mark.rule("SET-DISABLING", "SET-DISABLING-OWNER", "SET-PENDING-ENABLESTATUS", "SET-PENDING-TRIGGERLEVEL")
 def test_a_queue_in_use_is_disabled_by_its_last_user(reg):
     with reg.task() as owner:
@@ -227,46 +218,9 @@ def test_remote_and_indirect_definitions_cannot_be_changed(reg, name, change):
     expect_rule("SET-REMOTE-INDIRECT", reg.set_tdqueue, name, **change)
 
 
-@pytest.mark.rule("SET-NULL-VALUES")
-def test_null_values_leave_things_as_they_are(reg):
-    before = reg.inquire_tdqueue("PAYQ")
-    reg.set_tdqueue(
-        "PAYQ",
-        enablestatus=Cvda.IGNORE,
-        triggerlevel=-1,
-        atitranid="    ",
-        atitermid="",
-        atifacility=1,
-        openstatus=None,
-    )
-    reg.set_tdqueue("PAYQ")
-    assert reg.inquire_tdqueue("PAYQ") == before
-
-
 @pytest.mark.rule("SET-QIDERR")
 def test_an_unknown_queue(reg):
     expect_rule("SET-QIDERR", reg.set_tdqueue, "NOQ", enablestatus="DISABLED")
-
-
-@pytest.mark.rule("SET-OPEN-CLOSED", "SET-OPEN-AGAIN")
-def test_open_and_close(reg):
-    for value, expected in [("OPEN", Cvda.OPEN), ("OPEN", Cvda.OPEN), ("CLOSED", Cvda.CLOSED), ("CLOSED", Cvda.CLOSED)]:
-        reg.set_tdqueue("EXTO", openstatus=value)
-        assert reg.inquire_tdqueue("EXTO", "OPENSTATUS").openstatus is expected
-    assert condition(reg.writeq_td, "EXTO", b"x" * 80)[0] is Resp.NOTOPEN
-
-
-@pytest.mark.rule("SET-ENABLE-OPEN-INDEPENDENT")
-def test_enablestatus_and_openstatus_are_independent(reg):
-    reg.set_tdqueue("EXTO", openstatus="OPEN")
-    reg.set_tdqueue("EXTO", enablestatus="DISABLED")
-    assert reg.inquire_tdqueue("EXTO", "OPENSTATUS", "ENABLESTATUS").as_dict() == {
-        "OPENSTATUS": Cvda.OPEN, "ENABLESTATUS": Cvda.DISABLED,
-    }  # fmt: skip
-    reg.set_tdqueue("EXTO", openstatus="CLOSED", enablestatus="ENABLED")
-    assert reg.inquire_tdqueue("EXTO", "OPENSTATUS", "ENABLESTATUS").as_dict() == {
-        "OPENSTATUS": Cvda.CLOSED, "ENABLESTATUS": Cvda.ENABLED,
-    }  # fmt: skip
 
 
 @pytest.mark.rule("SET-OPEN-FAILS")
@@ -275,54 +229,6 @@ def test_a_data_set_that_cannot_be_opened(tmp_path):
     with region(tmp_path, text=text) as reg:
         expect_rule("SET-OPEN-FAILS", reg.set_tdqueue, "INQ", openstatus="OPEN")
         assert reg.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
-
-
-@pytest.mark.rule("SET-ALL-OR-NOTHING")
-def test_a_refused_set_changes_nothing(reg):
-    assert condition(reg.set_tdqueue, "PAYQ", triggerlevel=3, enablestatus="DISABLED", atitranid="PAY2") == (
-        Resp.INVREQ,
-        31,
-    )
-    assert condition(reg.set_tdqueue, "EXTO", enablestatus="DISABLED", openstatus="SHUT")[0] is Resp.INVREQ
-    assert (status(reg, "PAYQ"), reg.inquire_tdqueue("PAYQ").triggerlevel) == (Cvda.ENABLED, 500)
-    assert status(reg, "EXTO") is Cvda.ENABLED
-
-
-@pytest.mark.rule("SET-NOT-RECOVERABLE")
-def test_a_backout_does_not_undo_set(reg):
-    with reg.task() as task:
-        task.set_tdqueue("TERQ", triggerlevel=7)
-        task.syncpoint_rollback()
-    assert reg.inquire_tdqueue("TERQ", "TRIGGERLEVEL").triggerlevel == 7
-
-
-@pytest.mark.rule("SET-TRIGGERLEVEL-NEXT-WRITE", "SET-TRIGGERLEVEL-ZERO")
-def test_a_lowered_triggerlevel_counts_from_the_next_write(reg):
-    started = []
-    reg.register("PAYP", lambda task: started.append(task.assign("QNAME")))
-    for _ in range(5):
-        reg.writeq_td("PAYQ", b"x")
-    reg.set_tdqueue("PAYQ", triggerlevel=3)
-    reg.run()
-    assert started == []
-    reg.writeq_td("PAYQ", b"x")
-    reg.run()
-    assert started == ["PAYQ"]
-    reg.set_tdqueue("PAYQ", triggerlevel=0)
-    reg.writeq_td("PAYQ", b"x")
-    reg.run()
-    assert started == ["PAYQ"]
-
-
-@pytest.mark.rule("SET-CATALOGUE")
-def test_changes_are_kept_over_a_warm_start_but_the_queue_is_enabled(tmp_path):
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-        reg.set_tdqueue("PAYQ", atitranid="PAY2", triggerlevel=9)
-        reg.shutdown()
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        info = reg.inquire_tdqueue("PAYQ", "ATITRANID", "TRIGGERLEVEL", "ENABLESTATUS")
-        assert info.as_dict() == {"ATITRANID": "PAY2", "TRIGGERLEVEL": 9, "ENABLESTATUS": Cvda.ENABLED}
 
 
 def test_under_nohandle_the_response_is_in_the_eib(reg):

@@ -41,23 +41,6 @@ def test_counts_and_peaks_and_their_reset(reg):
     assert counts(reg, "PAYQ") == (0, 0, 1, 0, 2, 0)
 
 
-@pytest.mark.rule("STATS-FAILED-REQUESTS")
-def test_requests_that_failed_are_not_counted(reg):
-    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO
-    assert condition(reg.writeq_td, "PAYQ", b"x" * 481)[0] is Resp.LENGERR
-    assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
-
-
-@pytest.mark.rule("STATS-TRIGGERS")
-def test_trigger_tasks_are_counted(reg):
-    reg.register("PAYP", lambda task: [task.readq_td("PAYQ", nohandle=True) for _ in range(3)])
-    reg.set_tdqueue("PAYQ", triggerlevel=2)
-    for _ in range(4):
-        reg.writeq_td("PAYQ", b"x")
-        reg.run()
-    assert counts(reg, "PAYQ") == (4, 4, 0, 0, 2, 2)
-
-
 @pytest.mark.rule("STATS-NOSPACE", "STATS-GLOBAL")
 def test_nospace_and_the_global_record(reg):
     for _ in range(3):
@@ -72,13 +55,6 @@ def test_nospace_and_the_global_record(reg):
     reg.perform_statistics(resetnow=True)
     total = reg.extract_statistics()
     assert (total["nospace"], total["cis_in_use"], total["peak_cis"]) == (0, 0, 0)
-
-
-@pytest.mark.rule("STATS-ALIAS")
-def test_an_alias_counts_its_own_requests(reg):
-    reg.writeq_td("ALIA", b"x")
-    assert counts(reg, "ALIA")[:1] == (1,)
-    assert counts(reg, "PAYQ")[:1] == (1,)
 
 
 @pytest.mark.rule("STATS-QUEUE-IMAGE")
@@ -176,16 +152,6 @@ def test_an_interval_writes_and_resets(reg):
     assert len(reg.statistics.collections) == 2
     with pytest.raises(TdqError):
         reg.statistics.every(-1)
-
-
-@pytest.mark.rule("STATS-DISCARD")
-def test_a_discarded_queue_leaves_its_counts(reg):
-    reg.writeq_td("PAYQ", b"x")
-    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-    reg.discard_tdqueue("PAYQ")
-    (collection,) = reg.statistics.collections
-    assert (collection.reason, collection.total) == ("UNSOLICITED", None)
-    assert [(record["name"], record["writes"]) for record in collection.queues] == [("PAYQ", 1)]
 
 
 def test_collections_are_json(reg):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.definitions import define_terminal, define_tranclass, define_transaction
+from tdqsim.definitions import define_transaction
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition
 from tests.recovery.helpers import make, outcome, queue
@@ -37,36 +37,6 @@ def test_the_indoubt_attributes_of_its_transaction(reg):
     with reg.task(transid="NONE") as task:
         shown = task.inquire_task(task.number).as_dict(plain=True)
         assert (shown["INDOUBT"], shown["INDOUBTWAIT"], shown["INDOUBTMINS"]) == ("BACKOUT", "WAIT", 0)
-
-
-@pytest.mark.rule("TASK-INQUIRED-PRIORITY", "TASK-INQUIRED-TRANCLASS")
-def test_priority_and_class_of_a_task():
-    definitions = [
-        define_tranclass(name="PAY", maxactive=1),
-        define_transaction(name="URGE", tranclass="PAY", priority=250),
-        define_transaction(name="GONE", tranclass="NOCLASS"),
-        define_terminal(name="T001", termpriority=9),
-    ]
-    seen = []
-    names = ("PRIORITY", "TRANPRIORITY", "TRANCLASS")
-
-    def look(task):
-        assigned = task.assign("TASKPRIORITY", "TRANPRIORITY")
-        values = task.inquire_task(task.number, *names).as_dict()
-        seen.append((*values.values(), *assigned))
-
-    with make(*definitions) as reg:
-        for transid in ("URGE", "GONE", "NONE"):
-            reg.register(transid, look)
-        for command in ("TRANSID('URGE') TERMID('T001')", "TRANSID('URGE')", "TRANSID('GONE')", "TRANSID('NONE')"):
-            reg.execute(f"START {command}")
-            reg.run()
-    assert seen == [
-        (255, 250, "PAY     ", 255, 250),
-        (250, 250, "PAY     ", 250, 250),
-        (1, 1, "DFHTCL00", 1, 1),
-        (1, 1, "DFHTCL00", 1, 1),
-    ]
 
 
 @pytest.mark.rule("TASK-SUSPENDTIME", "TASK-ICWAIT")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics import COMMANDS, Condition, TranslationError
+from tdqsim.cics import TranslationError
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.errors import TdqError
@@ -40,20 +40,6 @@ def test_write_and_read_back(task):
     assert task.execute("READQ TD QUEUE('PAYQ') INTO(OUT)", host)["INTO"] == b"\xc1\xc2"
 
 
-@pytest.mark.rule("EXEC-AREA-FILLED", "EXEC-LENGTH-DEFAULT")
-def test_a_bytearray_is_an_area_of_fixed_length(task):
-    for record in (b"12345678", b"abc", b"1234567890"):
-        task.writeq_td("PAYQ", record)
-    area = bytearray(b"........")
-    host = {"REC": area, "LEN": None}
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
-    assert (area, host["LEN"]) == (b"12345678", 8)
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC)", host)
-    assert area == b"abc45678"
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)", host)
-    assert (area, host["R"]) == (b"12345678", int(Resp.LENGERR))
-
-
 @pytest.mark.parametrize("area", [bytes, bytearray])
 def test_a_browse_goes_where_the_key_in_the_area_says(reg, task, area):
     data = DataFile(key_length=2, longest=20)
@@ -77,19 +63,6 @@ def test_with_set_the_length_is_received_only(task, before):
     assert host == {"P": b"record", "L": 6}
 
 
-@pytest.mark.rule("EXEC-LENGTH-SHRINKS")
-def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
-    for record in (b"short", b"a longer record"):
-        task.writeq_td("PAYQ", record)
-    host = {"LEN": 80}
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
-    assert host["LEN"] == 5
-    with pytest.raises(Condition) as caught:
-        task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
-    assert caught.value.resp is Resp.LENGERR
-    assert (host["REC"], host["LEN"]) == (b"a lon", 15)
-
-
 @pytest.mark.rule("EXEC-AREA-FILLED")
 @pytest.mark.parametrize(
     ("area", "resp", "after"),
@@ -100,27 +73,6 @@ def test_a_length_that_is_an_area_is_its_first_halfword_on_the_way_in_too(task, 
     host = {"LEN": bytearray.fromhex(area), "R": 99}
     task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", host)
     assert (host["R"], host["LEN"].hex().upper()) == (resp, after)
-
-
-@pytest.mark.rule("EXEC-RESP")
-def test_resp_and_resp2_instead_of_a_condition(task):
-    host = {"REC": b"before", "LEN": 10}
-    assert task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R) RESP2(R2)", host) == {}
-    assert host == {"REC": b"before", "LEN": 10, "R": int(Resp.QZERO), "R2": 0}
-    task.execute("INQUIRE TDQUEUE('NOQ') NUMITEMS(N) RESP(R) RESP2(R2)", host)
-    assert (host["R"], host["R2"], "N" in host) == (int(Resp.QIDERR), 1, False)
-    task.execute("DELETEQ TD QUEUE('NOQ') NOHANDLE", host)
-    assert task.eib.eibresp is Resp.QIDERR
-    task.execute("DELETEQ TD QUEUE('PAYQ') RESP(R)", host)
-    assert host["R"] == 0
-
-
-@pytest.mark.rule("EXEC-LENGERR-RESP")
-def test_lengerr_under_resp_gives_the_truncated_record_and_the_true_length(task):
-    task.writeq_td("PAYQ", b"0123456789")
-    host = {"LEN": 4}
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", host)
-    assert host == {"LEN": 10, "REC": b"0123", "R": int(Resp.LENGERR)}
 
 
 def test_inquire_into_values_and_areas(task):
@@ -167,13 +119,6 @@ def test_the_whole_of_an_area_that_ends_with_blanks_is_not_beyond_it(task):
     assert bytes(host["F"]).decode("cp037") == "000012"
 
 
-@pytest.mark.rule("EXEC-NAME-CUT")
-def test_a_name_longer_than_its_field_is_cut(task):
-    task.execute("WRITEQ TD QUEUE('PAYQUEUE') FROM('A')")
-    task.execute("WRITEQ TD QUEUE(Q) FROM('A')", {"Q": b"\xd7\xc1\xe8\xd8\x40\x40"})
-    assert task.inquire_tdqueue("PAYQ").numitems == 2
-
-
 def test_browse_as_text(task):
     host = {}
     task.execute("INQUIRE TDQUEUE START", host)
@@ -185,15 +130,6 @@ def test_browse_as_text(task):
         names.append((host["Q"], host["T"]))
     task.execute("INQUIRE TDQUEUE END")
     assert names == [(info.tdqueue, info.type) for info in task.browse_tdqueue("TYPE")]
-
-
-@pytest.mark.rule("EXEC-CVDA-KEYWORD")
-@pytest.mark.parametrize(
-    "option", ["DISABLED", "ENABLESTATUS(DFHVALUE(DISABLED))", "ENABLESTATUS(CV)", "ENABLESTATUS(24)"]
-)
-def test_the_ways_of_giving_a_cvda(task, option):
-    task.execute(f"SET TDQUEUE('PAYQ') {option}", {"CV": Cvda.DISABLED})
-    assert task.inquire_tdqueue("PAYQ", "ENABLESTATUS").enablestatus is Cvda.DISABLED
 
 
 def test_create_and_discard_as_text(task):
@@ -352,23 +288,6 @@ def test_text_that_cannot_be_translated_is_refused_and_nothing_executed(task, te
 def test_a_receiver_too_short_for_its_value_is_named(task):
     with pytest.raises(TranslationError, match="DDNAME: D has 4 bytes and may receive 8"):
         task.execute("INQUIRE TDQUEUE('EXTO') DDNAME(D)", {"D": bytearray(4)})
-
-
-@pytest.mark.rule("EXEC-DECLARED")
-def test_every_declared_command_can_be_found_by_its_words(reg):
-    for command in COMMANDS.values():
-        with reg.task() as task:
-            said = []
-            for words in (command.name, f"{command.name}('X')"):  # where the last word takes a name it stands with it
-                with pytest.raises(TranslationError) as refused:
-                    task.execute(f"EXEC CICS {words} NOSUCHOPTION END-EXEC")
-                said.append(str(refused.value))
-        assert any(f"NOSUCHOPTION is not an option of {command.name};" in text for text in said), said
-        for option in command.options:
-            assert option.word == option.word.upper()
-            assert option.kind in (
-                "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
-            )  # fmt: skip
 
 
 WORDS = [

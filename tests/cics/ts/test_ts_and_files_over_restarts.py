@@ -63,25 +63,6 @@ def test_a_queue_that_is_shorter_than_at_the_warm_start_before_is_as_short_after
         assert items(region, "AUX1") == []
 
 
-@pytest.mark.rule("TS-RESTART-WARM", "TS-RESTART-EMERGENCY", "TS-RESTART-COLD")
-@pytest.mark.parametrize(
-    ("clean", "arguments", "left"),
-    [
-        (True, {}, {"REC1", "AUX1"}),
-        (False, {}, {"REC1"}),
-        (True, {"start": "COLD"}, set()),
-        (False, {"start": "COLD"}, set()),
-    ],
-)
-def test_which_queues_a_start_finds(runs, clean, arguments, left):
-    region = runs.begin()
-    fill(region)
-    region.close(clean=clean)
-    with runs.begin(**arguments) as region:
-        for queue in ("REC1", "AUX1", "MAIN1", "M2"):
-            assert items(region, queue) == ([b"one", b"two"] if queue in left else []), queue
-
-
 def test_queues_that_an_emergency_restart_has_lost_do_not_come_back(runs):
     region = runs.begin()
     fill(region)
@@ -165,28 +146,6 @@ def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint
         region.run()
         assert items(region, "REC2") == [b"held", b"other"]
     assert told == ["written", "goes on", "changed", "held to the end"]
-
-
-@pytest.mark.rule("TS-RECOVERABLE-READ")
-def test_a_read_does_not_wait_for_an_item_that_another_task_is_changing(runs):
-    told = []
-
-    def writes(task):
-        task.writeq_ts("REC1", b"mine", item=1, rewrite=True)
-        task.suspend()
-        told.append("goes on")
-        task.syncpoint(rollback=True)
-
-    def reads(task):
-        told.append(task.readq_ts("REC1", item=1).data)
-
-    with runs.begin() as region:
-        region.writeq_ts("REC1", b"before")
-        region.start(writes)
-        region.start(reads)
-        region.run()
-        assert items(region, "REC1") == [b"before"]
-    assert told == [b"mine", "goes on"]
 
 
 @pytest.mark.rule("TS-WRITE-DELETED")
