@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -255,23 +256,26 @@ def test_an_extension_takes_public_names_of_the_core_only() -> None:
 
 
 @cache
-def listed(package: str) -> frozenset[str]:
-    """The public names of a package whose names are imported on first use; empty for another module."""
+def is_lazy(package: str) -> bool:
+    """Whether a package imports its names on first use."""
     body = tree_of(MODULES[package]).body if package in MODULES and is_package(package) else []
-    lists = {ast.unparse(node.targets[0]): node.value for node in body if isinstance(node, ast.Assign)}
-    return frozenset(ast.literal_eval(lists["__all__"])) if "(__getattr__, __dir__)" in lists else frozenset()
+    return "(__getattr__, __dir__)" in {ast.unparse(node.targets[0]) for node in body if isinstance(node, ast.Assign)}
 
 
 def unlisted(path: Path) -> Iterator[str]:
-    """Names taken from a package of another room that imports its names on first use, and does not have them.
+    """Names taken from a package that imports its names on first use, and does not have them.
 
     No type checker sees that.
     """
     for node in nodes_of(path):
-        if isinstance(node, ast.ImportFrom) and (names := listed(node.module or "")):
-            taken = {alias.name for alias in node.names} - names
-            own = (node.module or "").split(".")[1:2] == [room_of(path)]
-            yield from (each for name in taken if (each := f"{node.module}.{name}") not in MODULES and not own)
+        if isinstance(node, ast.ImportFrom) and is_lazy(node.module or ""):
+            package = importlib.import_module(node.module or "")
+            names = {alias.name for alias in node.names}
+            yield from (
+                each
+                for name in names
+                if (each := f"{node.module}.{name}") not in MODULES and not hasattr(package, name)
+            )
 
 
 def test_what_is_taken_from_a_package_of_lazy_names_is_there() -> None:

@@ -25,7 +25,7 @@ import pytest
 LISTS = Path(__file__).with_name("public")
 PACKAGES = ("tdqsim", "tdqsim.cics", "tdqsim.client", "tdqsim.cobol", "tdqsim.datasets", "tdqsim.definitions",
             "tdqsim.errors", "tdqsim.facts", "tdqsim.faults", "tdqsim.hosting", "tdqsim.ibmi", "tdqsim.job",
-            "tdqsim.languages", "tdqsim.layouts", "tdqsim.probe", "tdqsim.report", "tdqsim.state",
+            "tdqsim.languages", "tdqsim.layouts", "tdqsim.probe", "tdqsim.state",
             "tdqsim.testing")  # fmt: skip
 
 

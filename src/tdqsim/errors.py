@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 __all__ = [
-    "STORE_HELP",
     "ConversionError",
     "DatasetError",
     "DefinitionError",

@@ -22,7 +22,7 @@ from tdqsim.errors import DefinitionError, Problem
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
-__all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable", "named_class"]
+__all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable"]
 
 _METHODS: Final = ("prepare", "begin", "progress", "finish")
 

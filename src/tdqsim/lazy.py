@@ -37,8 +37,9 @@ def lazy_names(
         return getattr(import_module(module, package), name)
 
     def names() -> list[str]:
-        """All names of this package, loaded or not."""
-        return sorted({*vars(sys.modules[package]), *module_of})
+        """The public names of this package, loaded or not, and the modules of it that are loaded."""
+        own = vars(sys.modules[package])
+        return sorted({*own, *own["__all__"]})
 
     return load, names
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.inspection.peek import QueueSnapshot
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.command import COMMANDS as COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.racf import RacfPolicy
 from tdqsim.cics.kernel.security import Access, AccessList, PasswordCheck, SecurityPolicy
-from tdqsim.cics.model.region import Hook, Recorder
-from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.cics.model.region import Hook
+from tdqsim.cics.model.region import Recorder as Recorder
+from tdqsim.cics.model.unit import UnitOfWork as UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit
 from tdqsim.cics.region import Region
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.cics.text.ceci import ceci
     from tdqsim.cics.text.cemt import cemt
-    from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
+    from tdqsim.cics.text.cemt_request import CemtError
+    from tdqsim.cics.text.cemt_request import parse_cemt as parse_cemt
     from tdqsim.cics.text.csdup import Dfhcsdup
     from tdqsim.cics.text.exec_text import TranslationError
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "COMMANDS",
     "Abend",
     "Access",
     "AccessList",
@@ -60,7 +62,6 @@ __all__ = [
     "PasswordCheck",
     "QueueSnapshot",
     "RacfPolicy",
-    "Recorder",
     "Region",
     "RequestExit",
     "SecurityOptions",
@@ -75,13 +76,11 @@ __all__ = [
     "TdqueueOption",
     "TransactionInfo",
     "TranslationError",
-    "UnitOfWork",
     "UowInfo",
     "UowenqInfo",
     "UowlinkInfo",
     "ceci",
     "cemt",
-    "parse_cemt",
 ]
 
 # What one region needs nothing of.

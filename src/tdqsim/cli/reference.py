@@ -23,7 +23,6 @@ MODULES: Final = (
     "tdqsim.testing",
     "tdqsim.state",
     "tdqsim.faults",
-    "tdqsim.report",
     "tdqsim.languages",
     "tdqsim.hosting",
     "tdqsim.facts",

@@ -14,12 +14,15 @@ from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cobol.area_warnings import CobolWarning
-    from tdqsim.cobol.code_pages import Conversion
-    from tdqsim.cobol.compiler import Module, Options, compile_program
+    from tdqsim.cobol.code_pages import Conversion as Conversion
+    from tdqsim.cobol.compiler import Module as Module
+    from tdqsim.cobol.compiler import Options as Options
+    from tdqsim.cobol.compiler import compile_program as compile_program
     from tdqsim.cobol.external_calls import CallAnswer, CallStub
     from tdqsim.cobol.paragraphs import ParagraphResult
     from tdqsim.cobol.programs import CobolPrograms
-    from tdqsim.cobol.sql_answers import SqlAnswer, SqlCall, SqlStub
+    from tdqsim.cobol.sql_answers import SqlAnswer, SqlStub
+    from tdqsim.cobol.sql_answers import SqlCall as SqlCall
     from tdqsim.cobol.storage import storage_of
     from tdqsim.cobol.stubs import Stub, StubAnswer
     from tdqsim.cobol.toolchain import CobolMissing
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol.translate import CobolError
 
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
     "CallAnswer",
     "CallStub",
@@ -34,17 +38,12 @@ __all__ = [
     "CobolMissing",
     "CobolPrograms",
     "CobolWarning",
-    "Conversion",
-    "Module",
-    "Options",
     "ParagraphResult",
     "SqlAnswer",
-    "SqlCall",
     "SqlStub",
     "Stub",
     "StubAnswer",
     "Trace",
-    "compile_program",
     "storage_of",
 ]
 

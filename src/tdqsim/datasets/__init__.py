@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from tdqsim.datasets._detect import Confidence as Confidence
     from tdqsim.datasets._detect import (
-        Confidence,
         Detection,
-        FoundFormat,
-        damaged_blocks,
         detect,
-        fixed_blocks_in,
-        format_by_words,
-        formats_in,
-        looks_ebcdic,
     )
-    from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
+    from tdqsim.datasets._detect import FoundFormat as FoundFormat
+    from tdqsim.datasets._detect import damaged_blocks as damaged_blocks
+    from tdqsim.datasets._detect import fixed_blocks_in as fixed_blocks_in
+    from tdqsim.datasets._detect import format_by_words as format_by_words
+    from tdqsim.datasets._detect import formats_in as formats_in
+    from tdqsim.datasets._detect import looks_ebcdic as looks_ebcdic
+    from tdqsim.datasets.allocation import Allocation as Allocation
+    from tdqsim.datasets.allocation import DDCard
+    from tdqsim.datasets.allocation import DDTable as DDTable
+    from tdqsim.datasets.allocation import Spooling as Spooling
     from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
     from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
-    from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
+    from tdqsim.datasets.dsname import DataSetDirectory as DataSetDirectory
+    from tdqsim.datasets.dsname import DsName, parse_dsname
     from tdqsim.datasets.errors import (
         BlockError,
         BlockFault,
@@ -40,24 +44,26 @@ if TYPE_CHECKING:
         RecordError,
         SpaceExhausted,
     )
-    from tdqsim.datasets.intrdr import InternalReader
+    from tdqsim.datasets.intrdr import InternalReader as InternalReader
     from tdqsim.datasets.jobs import JobLog, SubmittedJob
     from tdqsim.datasets.printing import render, render_asa, render_machine
-    from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
+    from tdqsim.datasets.reader import ConcatenatedReader as ConcatenatedReader
+    from tdqsim.datasets.reader import (
+        DatasetReader,
+        open_reader,
+    )
+    from tdqsim.datasets.reader import DummyReader as DummyReader
     from tdqsim.datasets.space import Space, SpaceUnit, parse_space
     from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
-    from tdqsim.datasets.workdir import output_directory
-    from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
+    from tdqsim.datasets.workdir import output_directory as output_directory
+    from tdqsim.datasets.writer import DatasetWriter, open_writer
+    from tdqsim.datasets.writer import DummyWriter as DummyWriter
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "Allocation",
     "BlockError",
     "BlockFault",
-    "ConcatenatedReader",
-    "Confidence",
     "DDCard",
-    "DDTable",
-    "DataSetDirectory",
     "DatasetFault",
     "DatasetIOError",
     "DatasetInUse",
@@ -70,11 +76,7 @@ __all__ = [
     "Disposition",
     "DsName",
     "DsnameError",
-    "DummyReader",
-    "DummyWriter",
     "ErrorOption",
-    "FoundFormat",
-    "InternalReader",
     "JobLog",
     "OpenError",
     "PrintControl",
@@ -83,21 +85,14 @@ __all__ = [
     "Space",
     "SpaceExhausted",
     "SpaceUnit",
-    "Spooling",
     "SubmittedJob",
     "SysoutDataset",
     "SysoutSpool",
     "convert",
     "convert_records",
-    "damaged_blocks",
     "detect",
-    "fixed_blocks_in",
-    "format_by_words",
-    "formats_in",
-    "looks_ebcdic",
     "open_reader",
     "open_writer",
-    "output_directory",
     "parse_dcb",
     "parse_dsname",
     "parse_recfm",

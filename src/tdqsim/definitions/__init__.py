@@ -12,13 +12,17 @@ from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.definitions._resource import Resource
-    from tdqsim.definitions.bms import Mapset, parse_bms, symbolic_map
+    from tdqsim.definitions.bms import Mapset as Mapset
+    from tdqsim.definitions.bms import parse_bms as parse_bms
+    from tdqsim.definitions.bms import symbolic_map as symbolic_map
     from tdqsim.definitions.cl import parse_cl
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.crtdtaq import export_cl
     from tdqsim.definitions.csdexport import export_csd
     from tdqsim.definitions.csdlist import parse_csd_listing
-    from tdqsim.definitions.csdup import CsdCommand, parse_csd, read_csd_commands
+    from tdqsim.definitions.csdup import CsdCommand as CsdCommand
+    from tdqsim.definitions.csdup import parse_csd
+    from tdqsim.definitions.csdup import read_csd_commands as read_csd_commands
     from tdqsim.definitions.dctexport import export_dct
     from tdqsim.definitions.define import (
         define_connection,
@@ -31,37 +35,60 @@ if TYPE_CHECKING:
         define_tranclass,
         define_transaction,
         define_tsmodel,
-        is_group_name,
-        is_user_id,
-        supplied_definitions,
     )
+    from tdqsim.definitions.define import is_group_name as is_group_name
+    from tdqsim.definitions.define import is_user_id as is_user_id
+    from tdqsim.definitions.define import supplied_definitions as supplied_definitions
     from tdqsim.definitions.dfhdct import parse_dct
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.dump import dump_definitions
     from tdqsim.definitions.file import File
-    from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions, read_text
-    from tdqsim.definitions.imports import Imported, ImportReport, Operand, expand
-    from tdqsim.definitions.machine import Machine
-    from tdqsim.definitions.modelfile import read_model, read_plain, read_private
+    from tdqsim.definitions.group import (
+        Definitions,
+        GroupEntry,
+        Note,
+        load_definitions,
+        parse_definitions,
+    )
+    from tdqsim.definitions.group import read_text as read_text
+    from tdqsim.definitions.imports import Imported, ImportReport
+    from tdqsim.definitions.imports import Operand as Operand
+    from tdqsim.definitions.imports import expand as expand
+    from tdqsim.definitions.machine import Machine as Machine
+    from tdqsim.definitions.modelfile import read_model as read_model
+    from tdqsim.definitions.modelfile import read_plain as read_plain
+    from tdqsim.definitions.modelfile import read_private as read_private
     from tdqsim.definitions.other import OtherResource
-    from tdqsim.definitions.policyfile import PolicyFile, load_policy_file
+    from tdqsim.definitions.policyfile import PolicyFile as PolicyFile
+    from tdqsim.definitions.policyfile import load_policy_file as load_policy_file
     from tdqsim.definitions.program import ProgramDefinition
-    from tdqsim.definitions.regionfile import REGION_FILE_NAME, DdCard, Dfhintra, RegionFile, load_region_file
-    from tdqsim.definitions.schema import described_schema, json_schema, pipeline_json_schema, region_json_schema
+    from tdqsim.definitions.regionfile import REGION_FILE_NAME as REGION_FILE_NAME
+    from tdqsim.definitions.regionfile import DdCard as DdCard
+    from tdqsim.definitions.regionfile import Dfhintra as Dfhintra
+    from tdqsim.definitions.regionfile import RegionFile as RegionFile
+    from tdqsim.definitions.regionfile import load_region_file as load_region_file
+    from tdqsim.definitions.schema import described_schema as described_schema
+    from tdqsim.definitions.schema import (
+        json_schema,
+        region_json_schema,
+    )
+    from tdqsim.definitions.schema import pipeline_json_schema as pipeline_json_schema
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.tranclass import Tranclass
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
-    from tdqsim.definitions.yamltext import ListNode, MapNode, ScalarNode, node_at, plain_value, read_yaml
+    from tdqsim.definitions.yamltext import ListNode as ListNode
+    from tdqsim.definitions.yamltext import MapNode as MapNode
+    from tdqsim.definitions.yamltext import ScalarNode as ScalarNode
+    from tdqsim.definitions.yamltext import node_at as node_at
+    from tdqsim.definitions.yamltext import plain_value as plain_value
+    from tdqsim.definitions.yamltext import read_yaml as read_yaml
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "REGION_FILE_NAME",
     "Connection",
-    "CsdCommand",
-    "DdCard",
     "Definitions",
-    "Dfhintra",
     "Dtaq",
     "ExtraQueue",
     "File",
@@ -70,19 +97,11 @@ __all__ = [
     "Imported",
     "IndirectQueue",
     "IntraQueue",
-    "ListNode",
-    "Machine",
-    "MapNode",
-    "Mapset",
     "Note",
-    "Operand",
     "OtherResource",
-    "PolicyFile",
     "ProgramDefinition",
-    "RegionFile",
     "RemoteQueue",
     "Resource",
-    "ScalarNode",
     "Tdqueue",
     "Terminal",
     "Tranclass",
@@ -98,36 +117,18 @@ __all__ = [
     "define_tranclass",
     "define_transaction",
     "define_tsmodel",
-    "described_schema",
     "dump_definitions",
-    "expand",
     "export_cl",
     "export_csd",
     "export_dct",
-    "is_group_name",
-    "is_user_id",
     "json_schema",
     "load_definitions",
-    "load_policy_file",
-    "load_region_file",
-    "node_at",
-    "parse_bms",
     "parse_cl",
     "parse_csd",
     "parse_csd_listing",
     "parse_dct",
     "parse_definitions",
-    "pipeline_json_schema",
-    "plain_value",
-    "read_csd_commands",
-    "read_model",
-    "read_plain",
-    "read_private",
-    "read_text",
-    "read_yaml",
     "region_json_schema",
-    "supplied_definitions",
-    "symbolic_map",
 ]
 
 # Most of these modules import pydantic, which is slow. They are loaded on first use, so that commands start quickly and

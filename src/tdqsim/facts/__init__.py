@@ -2,6 +2,7 @@
 
 The tables beside this module (``*.tsv``) hold one fact a row, with its source and a degree of confidence, one of
 :data:`CONFIDENCE`. This package loads them once into enumerations and records. :func:`table` reads any other table.
+Public are ``Resp``, ``Cvda`` and the rules; the other names serve the packages of tdqsim.
 
 ===========================  =====================================================================================
 ``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
@@ -31,66 +32,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.facts._codes import CVDAS, Cvda, Resp
-from tdqsim.facts._notices import notice_words
-from tdqsim.facts._records import (
-    ABEND_CODES,
-    AIDS,
-    ATTRIBUTE_CVDA,
-    EIBFN,
-    EIBRCODE,
-    INQUIRE_OPTIONS,
-    INQUIRE_TDQUEUE_OPTIONS,
-    LIMITS,
-    QUEUE_TYPES,
-    REGION_DEFAULTS,
-    RELEASES,
-    SET_TDQUEUE_OPTIONS,
-    SUPPLIED_QUEUES,
-    TDQUEUE_ATTRIBUTES,
-    InquireOption,
-    SetOption,
-    SuppliedQueue,
-    TdqueueAttribute,
-)
-from tdqsim.facts._tables import table
+from tdqsim.facts._codes import CVDAS as CVDAS
+from tdqsim.facts._codes import Cvda, Resp
+from tdqsim.facts._notices import notice_words as notice_words
+from tdqsim.facts._records import ABEND_CODES as ABEND_CODES
+from tdqsim.facts._records import AIDS as AIDS
+from tdqsim.facts._records import ATTRIBUTE_CVDA as ATTRIBUTE_CVDA
+from tdqsim.facts._records import EIBFN as EIBFN
+from tdqsim.facts._records import EIBRCODE as EIBRCODE
+from tdqsim.facts._records import INQUIRE_OPTIONS as INQUIRE_OPTIONS
+from tdqsim.facts._records import INQUIRE_TDQUEUE_OPTIONS as INQUIRE_TDQUEUE_OPTIONS
+from tdqsim.facts._records import LIMITS as LIMITS
+from tdqsim.facts._records import QUEUE_TYPES as QUEUE_TYPES
+from tdqsim.facts._records import REGION_DEFAULTS as REGION_DEFAULTS
+from tdqsim.facts._records import RELEASES as RELEASES
+from tdqsim.facts._records import SET_TDQUEUE_OPTIONS as SET_TDQUEUE_OPTIONS
+from tdqsim.facts._records import SUPPLIED_QUEUES as SUPPLIED_QUEUES
+from tdqsim.facts._records import TDQUEUE_ATTRIBUTES as TDQUEUE_ATTRIBUTES
+from tdqsim.facts._records import InquireOption as InquireOption
+from tdqsim.facts._records import SetOption as SetOption
+from tdqsim.facts._records import SuppliedQueue as SuppliedQueue
+from tdqsim.facts._records import TdqueueAttribute as TdqueueAttribute
+from tdqsim.facts._tables import table as table
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.facts._rules import CONFIDENCE, Rule, doubt, rules, rules_of, unconfirmed
-    from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
+    from tdqsim.facts._rules import CONFIDENCE as CONFIDENCE
+    from tdqsim.facts._rules import (
+        Rule,
+        rules,
+        unconfirmed,
+    )
+    from tdqsim.facts._rules import doubt as doubt
+    from tdqsim.facts._rules import rules_of as rules_of
+    from tdqsim.facts.inquiries import TdqueueInfo as TdqueueInfo
+    from tdqsim.facts.inquiries import TdqueueOption as TdqueueOption
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "ABEND_CODES",
-    "AIDS",
-    "ATTRIBUTE_CVDA",
-    "CONFIDENCE",
-    "CVDAS",
-    "EIBFN",
-    "EIBRCODE",
-    "INQUIRE_OPTIONS",
-    "INQUIRE_TDQUEUE_OPTIONS",
-    "LIMITS",
-    "QUEUE_TYPES",
-    "REGION_DEFAULTS",
-    "RELEASES",
-    "SET_TDQUEUE_OPTIONS",
-    "SUPPLIED_QUEUES",
-    "TDQUEUE_ATTRIBUTES",
     "Cvda",
-    "InquireOption",
     "Resp",
     "Rule",
-    "SetOption",
-    "SuppliedQueue",
-    "TdqueueAttribute",
-    "TdqueueInfo",
-    "TdqueueOption",
-    "doubt",
-    "notice_words",
     "rules",
-    "rules_of",
-    "table",
     "unconfirmed",
 ]
 

@@ -7,10 +7,11 @@ no plan is in use. Tests, the served process and the search for schedules use th
 
 from __future__ import annotations
 
-from tdqsim.faults.active import ActivePlan
-from tdqsim.faults.hooks import HookChain, add_hook, remove_hook
+from tdqsim.faults.active import ActivePlan as ActivePlan
+from tdqsim.faults.hooks import HookChain as HookChain
+from tdqsim.faults.hooks import add_hook, remove_hook
+from tdqsim.faults.plan import AnyFault as AnyFault
 from tdqsim.faults.plan import (
-    AnyFault,
     Crashed,
     CrashPoint,
     DiskFull,
@@ -21,15 +22,13 @@ from tdqsim.faults.plan import (
     TornWrite,
 )
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "ActivePlan",
-    "AnyFault",
     "CrashPoint",
     "Crashed",
     "DiskFull",
     "Fault",
     "FaultPlan",
-    "HookChain",
     "LinkCut",
     "MessageFault",
     "TornWrite",

@@ -14,10 +14,10 @@ Other threads give it work by ``submit`` and get a future. Requests to regions o
         print(engine.submit(lambda: len(region.peek("PAYQ"))).result())  # 1
         engine.submit(region.close).result()
 
-The names by their purpose: the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`; tasks that
-wait (``Fiber``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores
-(``StoredRegion``, ``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``); code pages
-(``codepage``, ``CodePage``).
+Public are the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`, and code pages (``codepage``,
+``CodePage``). The other names serve the extensions of this repository and may change in any version: tasks that wait
+(``Fiber``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores (``StoredRegion``,
+``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``).
 """
 
 from __future__ import annotations
@@ -27,54 +27,39 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics.internals import RegionInternals
-    from tdqsim.cics.queues.offline import StoredRegion
-    from tdqsim.cics.ship.network import FarLink
-    from tdqsim.core.capitals import capitals
-    from tdqsim.core.clock import NS_PER_SECOND
+    from tdqsim.cics.internals import RegionInternals as RegionInternals
+    from tdqsim.cics.queues.offline import StoredRegion as StoredRegion
+    from tdqsim.cics.ship.network import FarLink as FarLink
+    from tdqsim.core.capitals import capitals as capitals
+    from tdqsim.core.clock import NS_PER_SECOND as NS_PER_SECOND
     from tdqsim.core.codepage import CodePage, codepage
-    from tdqsim.core.control import Address
+    from tdqsim.core.control import Address as Address
     from tdqsim.core.engine import Engine, EngineStopped
-    from tdqsim.core.fiber import WAIT, Fiber, WaitQueue
-    from tdqsim.core.hexadecimal import hex_bytes
-    from tdqsim.core.messages import FrameDecoder, MessageFrame
-    from tdqsim.core.own_frames import discards_errors
-    from tdqsim.core.portable import OWN_FILE, FileLock, alive, read_at
-    from tdqsim.core.process import run_program
-    from tdqsim.core.product_faults import product_fault
-    from tdqsim.core.spelling import did_you_mean
-    from tdqsim.core.store import BorrowedStore, Entry
-    from tdqsim.core.transport import LinkDown, Transport
+    from tdqsim.core.fiber import WAIT as WAIT
+    from tdqsim.core.fiber import Fiber as Fiber
+    from tdqsim.core.fiber import WaitQueue as WaitQueue
+    from tdqsim.core.hexadecimal import hex_bytes as hex_bytes
+    from tdqsim.core.messages import FrameDecoder as FrameDecoder
+    from tdqsim.core.messages import MessageFrame as MessageFrame
+    from tdqsim.core.own_frames import discards_errors as discards_errors
+    from tdqsim.core.portable import OWN_FILE as OWN_FILE
+    from tdqsim.core.portable import FileLock as FileLock
+    from tdqsim.core.portable import alive as alive
+    from tdqsim.core.portable import read_at as read_at
+    from tdqsim.core.process import run_program as run_program
+    from tdqsim.core.product_faults import product_fault as product_fault
+    from tdqsim.core.spelling import did_you_mean as did_you_mean
+    from tdqsim.core.store import BorrowedStore as BorrowedStore
+    from tdqsim.core.store import Entry as Entry
+    from tdqsim.core.transport import LinkDown as LinkDown
+    from tdqsim.core.transport import Transport as Transport
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "NS_PER_SECOND",
-    "OWN_FILE",
-    "WAIT",
-    "Address",
-    "BorrowedStore",
     "CodePage",
     "Engine",
     "EngineStopped",
-    "Entry",
-    "FarLink",
-    "Fiber",
-    "FileLock",
-    "FrameDecoder",
-    "LinkDown",
-    "MessageFrame",
-    "RegionInternals",
-    "StoredRegion",
-    "Transport",
-    "WaitQueue",
-    "alive",
-    "capitals",
     "codepage",
-    "did_you_mean",
-    "discards_errors",
-    "hex_bytes",
-    "product_fault",
-    "read_at",
-    "run_program",
 ]
 
 __getattr__, __dir__ = lazy_names(

@@ -5,37 +5,52 @@ from __future__ import annotations
 from tdqsim.ibmi.change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
 from tdqsim.ibmi.cl_queue import RTVDTAQXCL
 from tdqsim.ibmi.cl_variables import ClVariable
-from tdqsim.ibmi.ddm import DdmLink, DdmServer
-from tdqsim.ibmi.declare import DECLARATIONS, Declaration
+from tdqsim.ibmi.ddm import DdmLink as DdmLink
+from tdqsim.ibmi.ddm import DdmServer as DdmServer
+from tdqsim.ibmi.declare import DECLARATIONS as DECLARATIONS
+from tdqsim.ibmi.declare import Declaration as Declaration
 from tdqsim.ibmi.dts import datetime_to_dts, dts_to_datetime
-from tdqsim.ibmi.entry_lines import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
+from tdqsim.ibmi.entry_lines import SeedEntry as SeedEntry
+from tdqsim.ibmi.entry_lines import dump_entries as dump_entries
+from tdqsim.ibmi.entry_lines import parse_seed as parse_seed
+from tdqsim.ibmi.entry_lines import seed_entries as seed_entries
+from tdqsim.ibmi.entry_lines import take_entries as take_entries
 from tdqsim.ibmi.error_code import ErrorCode, ErrorReport
 from tdqsim.ibmi.errors import JobEnded, ParameterError
-from tdqsim.ibmi.faults import FaultHook, MessagePlan
+from tdqsim.ibmi.faults import FaultHook as FaultHook
+from tdqsim.ibmi.faults import MessagePlan as MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
-from tdqsim.ibmi.journals import JOURNAL_TYPES, Journal, JournalEntry, export_journal, sent_key
+from tdqsim.ibmi.journals import JOURNAL_TYPES as JOURNAL_TYPES
+from tdqsim.ibmi.journals import Journal as Journal
+from tdqsim.ibmi.journals import (
+    JournalEntry,
+    export_journal,
+)
+from tdqsim.ibmi.journals import sent_key as sent_key
 from tdqsim.ibmi.layouts import (
     Format,
     FormatField,
-    char,
     formats,
     layout,
     pack_binary,
     pack_decimal,
     qualified_name,
-    shown_bytes,
-    shown_char,
     unpack_binary,
     unpack_decimal,
 )
+from tdqsim.ibmi.layouts import char as char
+from tdqsim.ibmi.layouts import shown_bytes as shown_bytes
+from tdqsim.ibmi.layouts import shown_char as shown_char
 from tdqsim.ibmi.lock_manager import LockEntry
-from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, EscapeMessage, Message, message
-from tdqsim.ibmi.objects import Library
+from tdqsim.ibmi.messages import MESSAGE_TYPES as MESSAGE_TYPES
+from tdqsim.ibmi.messages import MESSAGES as MESSAGES
+from tdqsim.ibmi.messages import EscapeMessage, Message, message
+from tdqsim.ibmi.objects import Library as Library
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
-from tdqsim.ibmi.queue import DataQueue
+from tdqsim.ibmi.queue import DataQueue as DataQueue
 from tdqsim.ibmi.queue_state import DataQueueState
-from tdqsim.ibmi.recorder import SystemRecorder
+from tdqsim.ibmi.recorder import SystemRecorder as SystemRecorder
 from tdqsim.ibmi.records import (
     RDQD0100,
     RDQD0200,
@@ -47,32 +62,37 @@ from tdqsim.ibmi.records import (
     KeyOrder,
     RetrievedMessage,
     SenderId,
-    sender_of,
 )
-from tdqsim.ibmi.remote_link import RemoteLink
+from tdqsim.ibmi.records import sender_of as sender_of
+from tdqsim.ibmi.remote_link import RemoteLink as RemoteLink
 from tdqsim.ibmi.retrieve import parse_messages
-from tdqsim.ibmi.serving import check_names, describe_afresh, is_immediate, job_page
-from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
+from tdqsim.ibmi.serving import check_names as check_names
+from tdqsim.ibmi.serving import describe_afresh as describe_afresh
+from tdqsim.ibmi.serving import is_immediate as is_immediate
+from tdqsim.ibmi.serving import job_page as job_page
+from tdqsim.ibmi.sql import PreparedSql as PreparedSql
+from tdqsim.ibmi.sql import SqlResult
+from tdqsim.ibmi.sql import SqlSession as SqlSession
+from tdqsim.ibmi.sql import Taken as Taken
 from tdqsim.ibmi.sql_text import SqlError
-from tdqsim.ibmi.sql_values import SqlColumn, SqlValue, shown
+from tdqsim.ibmi.sql_values import SqlColumn as SqlColumn
+from tdqsim.ibmi.sql_values import SqlValue as SqlValue
+from tdqsim.ibmi.sql_values import shown as shown
 from tdqsim.ibmi.system import System
-from tdqsim.ibmi.system_values import SystemValues
+from tdqsim.ibmi.system_values import SystemValues as SystemValues
+from tdqsim.ibmi.systemfile import SETUP_JOB as SETUP_JOB
+from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME as SYSTEM_FILE_NAME
+from tdqsim.ibmi.systemfile import SystemFile as SystemFile
+from tdqsim.ibmi.systemfile import load_system_file as load_system_file
+from tdqsim.ibmi.systemfile import run_commands as run_commands
 from tdqsim.ibmi.systemfile import (
-    SETUP_JOB,
-    SYSTEM_FILE_NAME,
-    SystemFile,
-    load_system_file,
-    run_commands,
     system_from_directory,
 )
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
     "AUTOMATIC_RECLAIM",
-    "DECLARATIONS",
     "ENFORCE_DATA_QUEUE_LOCKS",
-    "JOURNAL_TYPES",
-    "MESSAGES",
-    "MESSAGE_TYPES",
     "RDQD0100",
     "RDQD0200",
     "RDQM0100",
@@ -80,79 +100,43 @@ __all__ = [
     "RDQS0100",
     "RDQS0200",
     "RTVDTAQXCL",
-    "SETUP_JOB",
-    "SYSTEM_FILE_NAME",
     "Change",
     "ClVariable",
-    "DataQueue",
     "DataQueueEntriesRow",
     "DataQueueEntry",
     "DataQueueInfoRow",
     "DataQueueState",
-    "DdmLink",
-    "DdmServer",
-    "Declaration",
     "ErrorCode",
     "ErrorReport",
     "EscapeMessage",
-    "FaultHook",
     "Format",
     "FormatField",
     "Job",
     "JobEnded",
-    "Journal",
     "JournalEntry",
     "KeyOrder",
-    "Library",
     "LockEntry",
     "Message",
-    "MessagePlan",
     "ParameterError",
     "Parm",
-    "PreparedSql",
     "ReceiveDataQueueRow",
-    "RemoteLink",
     "RetrievedMessage",
-    "SeedEntry",
     "SenderId",
-    "SqlColumn",
     "SqlError",
     "SqlResult",
-    "SqlSession",
-    "SqlValue",
     "StartedJob",
     "System",
-    "SystemFile",
-    "SystemRecorder",
-    "SystemValues",
-    "Taken",
-    "char",
-    "check_names",
     "datetime_to_dts",
-    "describe_afresh",
     "dts_to_datetime",
-    "dump_entries",
     "export_journal",
     "formats",
-    "is_immediate",
-    "job_page",
     "layout",
-    "load_system_file",
     "message",
     "pack_binary",
     "pack_decimal",
     "parse_messages",
-    "parse_seed",
     "qualified_name",
-    "run_commands",
-    "seed_entries",
-    "sender_of",
-    "sent_key",
-    "shown",
-    "shown_bytes",
-    "shown_char",
     "system_from_directory",
-    "take_entries",
     "unpack_binary",
     "unpack_decimal",
 ]

@@ -29,7 +29,8 @@ programs are texts of one command each::
 A program has an attribute ``limits_runaway`` that is true if its language ends tasks at the runaway time. Of a
 transaction with RUNAWAY and another program a notice says that nothing limits it.
 
-The names by their purpose: ``TaskInternals`` is what a task keeps private and what a language does with it: its level
+Public are ``resolve`` and ``local_time``. The other names serve the extensions of this repository and may change in any
+version: ``TaskInternals`` is what a task keeps private and what a language does with it: its level
 (``ProgramLevel``), its ``Handles`` and the storage of its programs; how a command completes, waits, and ends with a
 condition or an abend. ``Eib`` and ``Completion`` are the EIB. ``resolve`` makes of a text the command and its options
 (``Resolved``, ``CommandOption``, ``Option``; ``COMMON_OPTIONS`` are those of every command). ``note_program`` adds a
@@ -43,31 +44,24 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics.internals import TaskInternals
+    from tdqsim.cics.internals import TaskInternals as TaskInternals
     from tdqsim.cics.kernel.abstime import local_time
-    from tdqsim.cics.kernel.command import CommandOption
-    from tdqsim.cics.kernel.conditions import TaskReturn
-    from tdqsim.cics.kernel.dumps import note_program
-    from tdqsim.cics.kernel.eib import Completion, Eib
-    from tdqsim.cics.model.dump import ProgramState
-    from tdqsim.cics.model.level import Handles, ProgramLevel
-    from tdqsim.cics.text.exec_text import Option
-    from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, resolve
+    from tdqsim.cics.kernel.command import CommandOption as CommandOption
+    from tdqsim.cics.kernel.conditions import TaskReturn as TaskReturn
+    from tdqsim.cics.kernel.dumps import note_program as note_program
+    from tdqsim.cics.kernel.eib import Completion as Completion
+    from tdqsim.cics.kernel.eib import Eib as Eib
+    from tdqsim.cics.model.dump import ProgramState as ProgramState
+    from tdqsim.cics.model.level import Handles as Handles
+    from tdqsim.cics.model.level import ProgramLevel as ProgramLevel
+    from tdqsim.cics.text.exec_text import Option as Option
+    from tdqsim.cics.text.translator import COMMON_OPTIONS as COMMON_OPTIONS
+    from tdqsim.cics.text.translator import Resolved as Resolved
+    from tdqsim.cics.text.translator import resolve
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "COMMON_OPTIONS",
-    "CommandOption",
-    "Completion",
-    "Eib",
-    "Handles",
-    "Option",
-    "ProgramLevel",
-    "ProgramState",
-    "Resolved",
-    "TaskInternals",
-    "TaskReturn",
     "local_time",
-    "note_program",
     "resolve",
 ]
 

@@ -10,38 +10,38 @@
 from __future__ import annotations
 
 from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
+from tdqsim.layouts.codecs import BadValue as BadValue
+from tdqsim.layouts.codecs import DisplayBytes as DisplayBytes
 from tdqsim.layouts.codecs import (
-    BadValue,
-    DisplayBytes,
     Rules,
-    binary_range,
-    byte_order,
-    decode_value,
-    display_bytes,
-    encode_value,
-    fill,
-    number_table,
 )
+from tdqsim.layouts.codecs import binary_range as binary_range
+from tdqsim.layouts.codecs import byte_order as byte_order
+from tdqsim.layouts.codecs import decode_value as decode_value
+from tdqsim.layouts.codecs import display_bytes as display_bytes
+from tdqsim.layouts.codecs import encode_value as encode_value
+from tdqsim.layouts.codecs import fill as fill
+from tdqsim.layouts.codecs import number_table as number_table
 from tdqsim.layouts.copybook import (
     Copybook,
     copybook_library,
     load_copybook,
-    merge_copybooks,
     parse_copybook,
-    read_copybook,
 )
+from tdqsim.layouts.copybook import merge_copybooks as merge_copybooks
+from tdqsim.layouts.copybook import read_copybook as read_copybook
 from tdqsim.layouts.fields import CorruptField, Field, FieldType
 from tdqsim.layouts.layout import FieldFound, Layout, LayoutRow
 from tdqsim.layouts.loading import load_layout
-from tdqsim.layouts.picture import Picture, parse_picture
+from tdqsim.layouts.picture import Picture
+from tdqsim.layouts.picture import parse_picture as parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "BadValue",
     "ConditionName",
     "Copybook",
     "CorruptField",
-    "DisplayBytes",
     "Field",
     "FieldFound",
     "FieldType",
@@ -52,20 +52,10 @@ __all__ = [
     "Rules",
     "Sign",
     "Usage",
-    "binary_range",
-    "byte_order",
     "copybook_library",
-    "decode_value",
-    "display_bytes",
-    "encode_value",
-    "fill",
     "load_copybook",
     "load_layout",
     "load_layout_yaml",
-    "merge_copybooks",
-    "number_table",
     "parse_copybook",
     "parse_layout_yaml",
-    "parse_picture",
-    "read_copybook",
 ]

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing._crash_runs import CrashFailure, CrashReport
     from tdqsim.testing._orders import Schedule
-    from tdqsim.testing._stage import Stage
+    from tdqsim.testing._stage import Stage as Stage
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
     from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.events import Event, JobEvent, load_history
     from tdqsim.testing.history import History
-    from tdqsim.testing.marked import MarkedDefinitions, marked_definitions
-    from tdqsim.testing.outcome import Outcomes
+    from tdqsim.testing.marked import MarkedDefinitions as MarkedDefinitions
+    from tdqsim.testing.marked import marked_definitions as marked_definitions
+    from tdqsim.testing.outcome import Outcomes as Outcomes
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
     from tdqsim.testing.stepping import stepped
-    from tdqsim.testing.stores import RecycledStores
+    from tdqsim.testing.stores import RecycledStores as RecycledStores
     from tdqsim.testing.verified import (
         Answer,
         Call,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     )
     from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
 
+# Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
     "ActivePlan",
     "Anomaly",
@@ -69,17 +71,13 @@ __all__ = [
     "JobEvent",
     "JobTarget",
     "LinkCut",
-    "MarkedDefinitions",
     "MessageFault",
-    "Outcomes",
     "QueueState",
-    "RecycledStores",
     "RegionState",
     "Schedule",
     "ScheduleFailure",
     "SimulatedJobTarget",
     "SimulatedTarget",
-    "Stage",
     "StillClock",
     "SystemState",
     "Target",
@@ -105,7 +103,6 @@ __all__ = [
     "load_records",
     "load_transcript",
     "lost_triggers",
-    "marked_definitions",
     "raises_condition",
     "remove_hook",
     "replay",
