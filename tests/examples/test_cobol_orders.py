@@ -81,7 +81,7 @@ def test_a_program_without_its_queue_abends_and_names_the_condition(tmp_path):
 KILLED_AT_A_COMMAND = """
 import os, signal, sys
 from tdqsim import Region
-from tdqsim.testing import add_hook
+from tdqsim.faults import add_hook
 
 class Killer:
     def __init__(self, command, times):

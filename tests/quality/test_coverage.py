@@ -15,8 +15,8 @@ import pytest
 from tdqsim import EscapeMessage, System
 from tdqsim.cics import COMMANDS
 from tdqsim.facts import rules, table
+from tdqsim.faults import FaultPlan, MessageFault
 from tdqsim.ibmi import DECLARATIONS
-from tdqsim.testing import FaultPlan, MessageFault
 from tests import apart
 from tests.quality.__main__ import main
 from tests.quality.evidence import Evidence, load_evidence
@@ -45,7 +45,7 @@ def test_every_command_api_attribute_and_rule_is_on_the_page() -> None:
 EXERCISES = """
 import pytest
 from tdqsim import Condition, EscapeMessage, define_tdqueue, define_transaction, parse_definitions
-from tdqsim.testing import Fault, FaultPlan, MessageFault
+from tdqsim.faults import Fault, FaultPlan, MessageFault
 
 QUEUE = define_tdqueue(name="PAYQ", type="INTRA", triggerlevel=2, transid="PAYP", atifacility="FILE")
 TAPE = define_tdqueue(name="TAPE", type="EXTRA", rewind="REREAD", opentime="DEFERRED")

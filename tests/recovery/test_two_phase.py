@@ -12,7 +12,7 @@ from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import Cvda, Resp
-from tdqsim.testing import add_hook
+from tdqsim.faults import add_hook
 from tests.recovery.complexes import Complex, fan, pair, remote, row
 from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.facts import table
+from tdqsim.faults import Fault, FaultPlan
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
-from tdqsim.testing import Fault, FaultPlan
 
 FREE = {
     "DecodedRecord.values": "the fields are those of the queue's layout, at any depth",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics.files import DataFile
 from tdqsim.facts import Resp
-from tdqsim.testing import Fault, FaultPlan
+from tdqsim.faults import Fault, FaultPlan
 
 DEFINITIONS = (
     define_tdqueue(name="PLNQ", type="INTRA"),

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tdqsim import Region, System, TdqError, define_tdqueue
 from tdqsim.cics import Abend, Sysplex, Task
 from tdqsim.core.codepage import codepage
+from tdqsim.state import find_deadlock
 from tdqsim.testing import (
     RecycledStores,
     assert_records,
     assert_resp,
     diff,
-    find_deadlock,
     frozen,
     jump_to_next_deadline,
     load_records,

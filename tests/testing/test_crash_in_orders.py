@@ -8,7 +8,8 @@ import pytest
 
 from tdqsim import Condition, Region, Task, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
-from tdqsim.testing import CrashFailure, DiskFull, Fault, enumerate_crashes
+from tdqsim.faults import DiskFull, Fault
+from tdqsim.testing import CrashFailure, enumerate_crashes
 
 QUEUES = [
     *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("IN", "OUT", "SPAR", "STOP")),

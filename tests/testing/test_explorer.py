@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tdqsim import Condition, Region, Task, define_tdqueue, define_transaction
 from tdqsim.cics.files.datafile import DataFile
 from tdqsim.definitions import define_tsmodel
-from tdqsim.testing import CrashPoint, Exploration, Fault, MessageFault, ScheduleFailure, Stage, explore, replay
+from tdqsim.faults import CrashPoint, Fault, MessageFault
+from tdqsim.testing import Exploration, ScheduleFailure, Stage, explore, replay
 
 QUEUES = [
     *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("LOGA", "LOGB")),

@@ -22,19 +22,8 @@ from tdqsim import (
 )
 from tdqsim.cics import Sysplex
 from tdqsim.cics.ship.messages import STEPS
-from tdqsim.testing import (
-    Crashed,
-    CrashPoint,
-    DiskFull,
-    Fault,
-    FaultPlan,
-    LinkCut,
-    MessageFault,
-    RecycledStores,
-    StillClock,
-    TornWrite,
-    snapshot,
-)
+from tdqsim.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
+from tdqsim.testing import RecycledStores, StillClock, snapshot
 
 QUEUES = [
     define_tdqueue(name="NOQ", type="INTRA"),

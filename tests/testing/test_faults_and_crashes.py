@@ -8,17 +8,8 @@ import pytest
 
 from tdqsim import Condition, EscapeMessage, Region, Resp, System, TdqError, define_tdqueue
 from tdqsim.cics import Sysplex
-from tdqsim.testing import (
-    Crashed,
-    CrashFailure,
-    CrashPoint,
-    DiskFull,
-    Fault,
-    FaultPlan,
-    LinkCut,
-    MessageFault,
-    enumerate_crashes,
-)
+from tdqsim.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
+from tdqsim.testing import CrashFailure, enumerate_crashes
 
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),

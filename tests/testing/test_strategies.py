@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
+from tdqsim.faults import CrashPoint, Fault, FaultPlan
 from tdqsim.layouts import parse_copybook
-from tdqsim.testing import CrashPoint, Fault, FaultPlan, Schedule, ScheduleFailure, Stage, replay
+from tdqsim.testing import Schedule, ScheduleFailure, Stage, replay
 from tdqsim.testing.strategies import Run, Traffic, fault_plans, records, runs, scenarios, schedules
 
 EVERYTHING = parse_copybook(

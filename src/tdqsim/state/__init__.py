@@ -35,7 +35,7 @@ from tdqsim.cics.inspection.explain_requests import Prediction
 from tdqsim.cics.inspection.install_preview import PlannedInstall
 from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.inspection.records import records as _records
-from tdqsim.cics.inspection.state import LinkState, QueueState, TaskState, UnitState
+from tdqsim.cics.inspection.state import LinkState, QueueState, TaskState, Uncommitted, UnitState
 from tdqsim.cics.inspection.waits import Wait, waits_of
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import check_command, may_use
@@ -60,17 +60,20 @@ from tdqsim.core.notices import Notice
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.facts import Resp
 from tdqsim.facts.inquiries import TdqueueInfo
-from tdqsim.state.deadlock import find_deadlock, lost_triggers
+from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
 
 __all__ = [
+    "Deadlock",
     "Dump",
     "DumpedItem",
     "Explanation",
+    "LinkState",
     "Notice",
     "PlannedInstall",
     "Prediction",
     "QueueState",
     "TaskState",
+    "Uncommitted",
     "UnitState",
     "Wait",
     "aliases",

@@ -1,8 +1,9 @@
-"""The test kit: inspect queues, control the clock, plan faults, crash, explore schedules, check histories.
+"""The test kit: assertions, records for queues, the clock, crashes, orders of tasks, histories, transcripts.
 
 The pytest plugin (:mod:`tdqsim.testing.plugin`) needs no import: it gives the fixtures ``tdq_region``,
 ``tdq_make_region``, ``tdq_sysplex``, ``tdq_system``, ``tdq_job``, ``tdq_clock``, ``tdq_explore``, ``tdq_crashes`` and
-``tdq_target``. Everything else is imported from here; each name is loaded when it is first used.
+``tdq_target``. The rest is imported from here, and loaded when it is first used. Fault plans and hooks of commands are
+in :mod:`tdqsim.faults`, the state of queues and deadlocks in :mod:`tdqsim.state`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,6 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tdqsim.cics.inspection.state import QueueState, Uncommitted
-    from tdqsim.faults.active import ActivePlan
-    from tdqsim.faults.hooks import HookChain, add_hook, remove_hook
-    from tdqsim.faults.plan import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
-    from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing._crash_runs import CrashFailure, CrashReport
     from tdqsim.testing._orders import Schedule
     from tdqsim.testing._stage import Stage as Stage
@@ -48,31 +44,20 @@ if TYPE_CHECKING:
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
-    "ActivePlan",
     "Anomaly",
     "Answer",
     "Call",
     "CrashFailure",
-    "CrashPoint",
     "CrashReport",
-    "Crashed",
-    "Deadlock",
     "Difference",
-    "DiskFull",
     "Event",
     "Exploration",
     "Failure",
-    "Fault",
-    "FaultPlan",
     "FrozenClock",
     "History",
-    "HookChain",
     "JobAnswer",
     "JobEvent",
     "JobTarget",
-    "LinkCut",
-    "MessageFault",
-    "QueueState",
     "RegionState",
     "Schedule",
     "ScheduleFailure",
@@ -81,12 +66,9 @@ __all__ = [
     "StillClock",
     "SystemState",
     "Target",
-    "TornWrite",
     "Transcript",
-    "Uncommitted",
     "Verdict",
     "Waiting",
-    "add_hook",
     "assert_records",
     "assert_resp",
     "check_history",
@@ -96,15 +78,12 @@ __all__ = [
     "enumerate_sysplex_crashes",
     "enumerate_system_crashes",
     "explore",
-    "find_deadlock",
     "frozen",
     "jump_to_next_deadline",
     "load_history",
     "load_records",
     "load_transcript",
-    "lost_triggers",
     "raises_condition",
-    "remove_hook",
     "replay",
     "seed",
     "snapshot",
@@ -115,8 +94,6 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tdqsim.cics.inspection.state": ("QueueState", "Uncommitted"),
-        "tdqsim.faults.active": ("ActivePlan",),
         ".assertions": ("assert_records", "assert_resp", "raises_condition"),
         ".checker": ("Anomaly", "Verdict", "check_history"),
         ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
@@ -124,20 +101,8 @@ __getattr__, __dir__ = lazy_names(
         "._orders": ("Schedule",),
         "._stage": ("Stage",),
         ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
-        "tdqsim.state.deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
         ".events": ("Event", "JobEvent", "load_history"),
-        "tdqsim.faults.plan": (
-            "CrashPoint",
-            "Crashed",
-            "DiskFull",
-            "Fault",
-            "FaultPlan",
-            "LinkCut",
-            "MessageFault",
-            "TornWrite",
-        ),
         ".history": ("History",),
-        "tdqsim.faults.hooks": ("HookChain", "add_hook", "remove_hook"),
         ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),

@@ -30,9 +30,10 @@ def test_of(function: str, arguments: tuple[object, ...], *, faults: FaultPlan, 
     written += [f"{name}={_written(value, scenario, names)}" for name, value in options.items()]
     if faults.faults:
         written.append(f"faults={_list_of(faults)}")
-    kit = sorted({function, *(type(fault).__name__ for fault in faults.faults)})
+    kinds = sorted({type(fault).__name__ for fault in faults.faults})
     module = getattr(scenario, "__module__", "")
-    lines = [f"from tdqsim.testing import {', '.join(kit)}"]
+    lines = [f"from tdqsim.faults import {', '.join(kinds)}"] if kinds else []
+    lines.append(f"from tdqsim.testing import {function}")
     if names and module:
         lines.append(f"from {module} import {', '.join(dict.fromkeys(names))}")
     title = getattr(scenario, "__name__", "scenario").strip("<>")

@@ -76,7 +76,7 @@ def enumerate_crashes(
             another task may run before each command and each syncpoint. No two orders are equivalent (see
             :mod:`tdqsim.testing.schedules`), and a crash that leaves what an earlier one has left is not run again.
         order: the ``order`` of a :class:`CrashFailure`: only that order, with ``faults`` as they are given.
-        faults: each :class:`~tdqsim.testing.Fault` happens at each command that it matches, whatever its ``nth``, in
+        faults: each :class:`~tdqsim.faults.Fault` happens at each command that it matches, whatever its ``nth``, in
             as many orders as ``orders``, and each such run is crashed at every point. A condition or abend that the
             scenario itself gets then ends the scenario and is no failure.
         max_faults: the largest number of faults in one run.

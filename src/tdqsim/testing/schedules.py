@@ -271,7 +271,7 @@ def explore(
         stores: the source of the regions' stores; by default a new one.
         shared: the tasks share state that does not go through CICS or IBM i, such as a Python list whose order matters;
             then no two turns commute.
-        faults: each :class:`~tdqsim.testing.Fault` or :class:`~tdqsim.testing.MessageFault` happens at each command
+        faults: each :class:`~tdqsim.faults.Fault` or :class:`~tdqsim.faults.MessageFault` happens at each command
             that it matches, whatever its ``nth``.
         max_faults: the largest number of faults in one run.
 

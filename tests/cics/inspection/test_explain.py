@@ -10,7 +10,8 @@ import pytest
 from tdqsim import Condition, Region, TdqError, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Sysplex
 from tdqsim.facts import rules_of, unconfirmed
-from tdqsim.testing import Fault, FaultPlan, History, RecycledStores
+from tdqsim.faults import Fault, FaultPlan
+from tdqsim.testing import History, RecycledStores
 from tests.rules import rule
 
 DEFINITIONS = [

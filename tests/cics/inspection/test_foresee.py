@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tdqsim import Abend, Condition, Region, Resp, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Access, AccessList, Sysplex, Task
 from tdqsim.core.store import Store
-from tdqsim.testing import CrashPoint, DiskFull, Fault, FaultPlan, RecycledStores, add_hook
+from tdqsim.faults import CrashPoint, DiskFull, Fault, FaultPlan, add_hook
+from tdqsim.testing import RecycledStores
 
 HERE = [
     define_tdqueue(name="NOQ", type="INTRA"),

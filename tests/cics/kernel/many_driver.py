@@ -7,7 +7,7 @@ from typing import Any
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.core.fiber import WAIT, Fiber, WaitQueue
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
-from tdqsim.testing import add_hook
+from tdqsim.faults import add_hook
 
 QUEUES = {
     # name: RECOVSTATUS, ATIFACILITY, TRIGGERLEVEL

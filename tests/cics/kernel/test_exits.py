@@ -12,7 +12,8 @@ from tdqsim import Condition, Region, define_tdqueue
 from tdqsim.cics import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit, Sysplex
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
-from tdqsim.testing import Fault, FaultPlan, History, add_hook
+from tdqsim.faults import Fault, FaultPlan, add_hook
+from tdqsim.testing import History
 
 POINTS: tuple[ExitPoint, ...] = ("XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC")
 

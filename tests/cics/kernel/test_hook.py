@@ -9,7 +9,7 @@ import pytest
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.facts import Resp
-from tdqsim.testing import add_hook, remove_hook
+from tdqsim.faults import add_hook, remove_hook
 
 
 class Recording:

@@ -10,7 +10,7 @@ from tdqsim.cics import Condition
 from tdqsim.cics.region import Region
 from tdqsim.definitions import parse_definitions
 from tdqsim.facts import Cvda, Resp
-from tdqsim.testing import add_hook
+from tdqsim.faults import add_hook
 
 FIXED = "recordformat: FIXED, blockformat: BLOCKED, recordsize: 4, blocksize: 8"
 TEXT = f"""
