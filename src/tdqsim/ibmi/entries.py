@@ -22,7 +22,6 @@ from itertools import islice
 from struct import Struct
 from types import MappingProxyType
 
-from tdqsim.core.clock import Clock
 from tdqsim.core.store import (
     Durable,
     DurableQueue,
@@ -44,10 +43,11 @@ Received = tuple[bytes, bytes, bytes, int]
 """The result of a receive: data, key, sender ID and moment, in the order of :class:`Entry`."""
 Journaling = Callable[[Entry], Sequence[Work]]
 """Returns the records to commit with the receive of an entry."""
-Send = Callable[[bytes, bytes, bytes, int, Sequence[Work]], None]
-"""Adds an entry; parameters: data, key, sender ID, moment, and further changes to commit with it."""
-Receive = Callable[[SearchOrder | None, bytes, Journaling, Clock], Received | None]
-"""Takes the entry for a receive; parameters: search order, key, journaling function, the system's clock."""
+InMemory = tuple[
+    Callable[[bytes, bytes | None, bytes, int, object], None],
+    Callable[[SearchOrder | None, bytes | None, object], Received | None],
+]
+"""See :data:`tdqsim.ibmi.queue.Send` and :data:`tdqsim.ibmi.queue.Receive`; these two do not need the job."""
 _NOTHING: Mapping[bytes, bytes | None] = MappingProxyType({})
 
 
@@ -148,7 +148,7 @@ class Entries:
 
     # -- in memory ----------------------------------------------------------------------------------------------------
 
-    def in_memory(self) -> tuple[Send, Receive] | None:
+    def in_memory(self) -> InMemory | None:
         """The functions for a send and a receive while nothing is to be committed and nothing is promised.
 
         None for a durable queue. They are closures rather than methods for speed.
@@ -158,26 +158,22 @@ class Entries:
             return None
         put, put_entry, take, take_key = memory.put, memory.put_entry, memory.take, memory.take_key
 
-        def send(data: bytes, _key: bytes, sender: bytes, time_ns: int, _works: Sequence[Work]) -> None:
+        def send(data: bytes, _key: bytes | None, sender: bytes, time_ns: int, _job: object) -> None:
             put(time_ns.to_bytes(STAMP_BYTES, "big") + sender + data)
 
-        def send_with_key(data: bytes, key: bytes, sender: bytes, time_ns: int, _works: Sequence[Work]) -> None:
+        def send_with_key(data: bytes, key: bytes | None, sender: bytes, time_ns: int, _job: object) -> None:
             put_entry(_new(Entry, (data, key, sender, time_ns)))
 
-        def receive(
-            _search: SearchOrder | None, _key: bytes, _journaling: Journaling, _clock: Clock
-        ) -> Received | None:
+        def receive(_search: SearchOrder | None, _key: bytes | None, _job: object) -> Received | None:
             record = take()
             if record is None:
                 return None
             moment, sender = head(record)
             return record[start:], b"", sender, moment
 
-        def receive_by_key(
-            search: SearchOrder | None, key: bytes, _journaling: Journaling, _clock: Clock
-        ) -> Received | None:
+        def receive_by_key(search: SearchOrder | None, key: bytes | None, _job: object) -> Received | None:
             assert search is not None
-            return take_key(search, key)
+            return take_key(search, key or b"")
 
         return (send_with_key, receive_by_key) if self._keyed else (send, receive)
 

@@ -124,7 +124,7 @@ def take_entries(job: Job, queue: DataQueue, entries: Iterable[Entry]) -> int:
     core.check_usable()
     removed = 0
     for entry in entries:
-        queue.stored.take_promised(entry, lambda taken: core.system.journals.received(core, queue, taken.key), {})
+        queue.stored.take_promised(entry, lambda taken: core.received(queue, taken), {})
         removed += 1
     if removed:
         queue.reclaim_if_empty(core.system.clock.time_ns())

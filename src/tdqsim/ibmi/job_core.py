@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.stepping import Stepped
+from tdqsim.core.store import Entry, Work
 from tdqsim.ibmi.authority import granted_names
 from tdqsim.ibmi.data import JobData, job_page
 from tdqsim.ibmi.errors import JobEnded, ParameterError
@@ -187,6 +188,14 @@ class JobCore(JobData):
     def send_completion(self, message_id: str, target: SystemObject) -> None:
         """Put a completion message about an object into the job log."""
         self.log(self.message(message_id, *object_values(message_id, target.name, target.library, target.type)))
+
+    def sent(self, queue: DataQueue, entry: Entry) -> Sequence[Work]:
+        """See :class:`~tdqsim.ibmi.queue.QueueUser`."""
+        return self.system.journals.sent(self, queue, entry)
+
+    def received(self, queue: DataQueue, entry: Entry) -> Sequence[Work]:
+        """See :class:`~tdqsim.ibmi.queue.QueueUser`."""
+        return self.system.journals.received(self, queue, entry.key)
 
     def log(self, *messages: Message) -> None:
         """Put messages into the job log; when it is full, the oldest ones are dropped."""

@@ -23,11 +23,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
-from tdqsim.ibmi.entries import Entries, Journaling, Receive, Send
+from tdqsim.ibmi.entries import Entries, InMemory, Journaling, Received
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.objects import SystemObject
 from tdqsim.ibmi.waits import Waiters
@@ -86,9 +86,22 @@ def maximum_entries(attributes: Attributes) -> int:
     return initial + extension * (room // (extension * attributes.entry_bytes))
 
 
-def nothing_journaled(_entry: Entry) -> Sequence[Work]:
-    """The journaling of a queue that is not journaled."""
-    return ()
+class QueueUser(Protocol):
+    """The job that sends or receives, as far as the functions of a queue know it."""
+
+    clock: Clock
+
+    def sent(self, queue: DataQueue, entry: Entry) -> Sequence[Work]:
+        """The journal entry for a send; none if the queue is not journaled."""
+
+    def received(self, queue: DataQueue, entry: Entry) -> Sequence[Work]:
+        """The journal entry for a receive that removes an entry; none if the queue is not journaled."""
+
+
+Send: TypeAlias = Callable[[bytes, bytes | None, bytes, int, QueueUser], None]
+"""Adds an entry; parameters: data, key, sender ID, moment, and the job that sends it."""
+Receive: TypeAlias = Callable[[SearchOrder | None, bytes | None, QueueUser], Received | None]
+"""Takes the entry for a receive; parameters: search order, key, and the job that receives it."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -112,9 +125,9 @@ class DataQueue(SystemObject):
         waiters: the receives that wait, highest run priority first.
         temporary: whether it is in a QTEMP and therefore not in the catalogue.
         trace: records events of the queue (see :class:`~tdqsim.ibmi.recorder.SystemRecorder`); or None.
-        send: adds an entry; see :data:`~tdqsim.ibmi.entries.Send`; StoreFull when the store has no room.
-        receive: takes the entry for a receive; see :data:`~tdqsim.ibmi.entries.Receive`.
-        awaited: whether receives wait.
+        send: adds an entry; see :data:`Send`; StoreFull when the store has no room.
+        receive: takes the entry for a receive; see :data:`Receive`.
+        watched: whether receives wait or events are recorded, so that a send has more to do.
     """
 
     attributes: Attributes = field(default_factory=Attributes)
@@ -131,14 +144,14 @@ class DataQueue(SystemObject):
     kept_stamp: int = 0
     temporary: bool = False
     waiters: Waiters = field(default_factory=Waiters)
-    awaited: bool = False
+    watched: bool = False
     ddm: bool = field(init=False)
     maxlen: int = 0
     key_length: int = 0
     sender_id: bool = False
     send: Send = field(init=False)
     receive: Receive = field(init=False)
-    _in_memory: tuple[Send, Receive] | None = None
+    _in_memory: InMemory | None = None
     trace: Callable[[tuple[Any, ...]], object] | None = None
 
     def __post_init__(self) -> None:
@@ -203,7 +216,7 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         self.ddm = attributes.type == "*DDM"
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
-        self.awaited = bool(self.waiters)
+        self.watched = self.trace is not None or bool(self.waiters)
         self.send, self.receive = self._send_durably, self._receive_durably
         if self._in_memory is not None and not (self.journal or self.deleted or self.stored.promised):
             self.send, receive = self._in_memory
@@ -212,18 +225,20 @@ class DataQueue(SystemObject):
 
     # -- entries ----------------------------------------------------------------------------------------------------
 
-    def _send_durably(self, data: bytes, key: bytes, sender: bytes, time_ns: int, works: Sequence[Work]) -> None:
+    def _send_durably(self, data: bytes, key: bytes | None, sender: bytes, time_ns: int, job: QueueUser) -> None:
         """Add an entry, and commit it with the changes that belong to it."""
-        self.stored.put(Entry(data, key, sender, time_ns), works, self.allocation())
+        entry = Entry(data, key or b"", sender, time_ns)
+        self.stored.put(entry, job.sent(self, entry), self.allocation())
         self.saved()
 
-    def _receive_durably(
-        self, search: SearchOrder | None, key: bytes, journaling: Journaling, clock: Clock
-    ) -> Entry | None:
+    def _journaling(self, job: QueueUser) -> Journaling:
+        return lambda entry: job.received(self, entry)
+
+    def _receive_durably(self, search: SearchOrder | None, key: bytes | None, job: QueueUser) -> Entry | None:
         """Take the entry for a receive, and commit that with the changes that belong to it."""
-        now_ns = clock.time_ns()
+        now_ns = job.clock.time_ns()
         last = self.stored.raw.count == 1
-        entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
+        entry = self.stored.take(search, key or b"", self._journaling(job), self._allocation_after(now_ns, last=last))
         if entry is not None:
             self.reclaim_if_empty(now_ns)
             self.saved()
@@ -253,12 +268,13 @@ class DataQueue(SystemObject):
         self.stored.promised.discard(entry.time_ns)
         self.bind()
 
-    def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
+    def take_promised(self, entry: Entry, job: QueueUser) -> None:
         """Remove a promised entry, which its job has received now."""
         if self.deleted:
             return
+        now_ns = job.clock.time_ns()
         last = self.stored.raw.count == 1
-        self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
+        self.stored.take_promised(entry, self._journaling(job), self._allocation_after(now_ns, last=last))
         self.reclaim_if_empty(now_ns)
         self.saved()
         self.bind()

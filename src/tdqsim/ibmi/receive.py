@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from threading import get_ident
 from types import MappingProxyType
-from typing import Literal, NoReturn
+from typing import Final, Literal, NoReturn
 
 from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.core.fiber import TimedOut
@@ -17,13 +17,13 @@ from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi.commands import job_command
 from tdqsim.ibmi.ddm_queues import clear_remotely, receive_remotely
 from tdqsim.ibmi.declare import declare, declare_hot
-from tdqsim.ibmi.entries import Journaling, Received
+from tdqsim.ibmi.entries import Received
 from tdqsim.ibmi.errors import ParameterError, check_flags
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.lock_manager import Request
 from tdqsim.ibmi.names import NEGATIVE_KEY, place, wait_seconds
-from tdqsim.ibmi.queue import DataQueue, nothing_journaled
+from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.records import DataQueueEntry, KeyOrder, sender_of
 from tdqsim.ibmi.send import checked_bytes
 from tdqsim.ibmi.waits import Waiter, asked, enter, give_back, leave, note_receive, serve
@@ -32,6 +32,7 @@ _ORDERS = {order.name: order for order in SearchOrder}
 KEY_ORDERS = MappingProxyType(_ORDERS)
 """The key orders by name: GT LT NE EQ GE LE."""
 
+_NOW: Final = 0
 _NS = 1_000_000_000
 _UNITS = MappingProxyType({"*SEC": _NS, "*MSEC": _NS // LIMITS["wait_units_per_second_msec"]})
 _new = tuple.__new__
@@ -83,9 +84,9 @@ def qrcvdtaq(
         check_flags(remove=remove)
         _check_size(receiver_size)
     try:
-        wait_ns: int | None = 0
-        if wait or type(wait) is not int or wait_units != "*SEC":
-            wait_ns = wait_nanoseconds(core, name, library, wait, wait_units)
+        wait_ns = (
+            0 if wait is _NOW and wait_units == "*SEC" else wait_nanoseconds(core, name, library, wait, wait_units)
+        )
         entry = receive_entry(core, name, library, wait_ns, key_order, key, remove)
     except BARE as error:
         raise_wrong_type(error, "qrcvdtaq", qrcvdtaq, (job, name, library), {})
@@ -95,8 +96,13 @@ def qrcvdtaq(
     if entry is None:
         return None
     data, entry_key, sender, _ = entry
-    moved = data if receiver_size is None else data[:receiver_size]
-    return _new(DataQueueEntry, (moved, len(data), entry_key, sender_of(sender, core.page) if sender else None))
+    return _new(
+        DataQueueEntry,
+        (
+            data if receiver_size is None else data[:receiver_size], len(data), entry_key,
+            sender_of(sender, core.page) if sender else None,
+        ),
+    )  # fmt: skip
 
 
 def receive_entry(
@@ -129,15 +135,14 @@ def receive_entry(
         if key is None or len(key) != queue.key_length or search is None:
             job.operation = ("QRCVDTAQ", *place(name, library))
             _refuse_key(job, queue, key)
-    if wait_ns != 0 or room is not None:
-        job.operation = ("QRCVDTAQ", *place(name, library))  # a failure is recorded with these names
     if remove and room is None:
-        journaling = _journaling(job, queue) if queue.journal else nothing_journaled
         take = queue.receive  # calling a function in an attribute is slower than calling a local one
-        entry = take(search, key or b"", journaling, job.clock)
+        entry = take(search, key, job)
     else:
+        job.operation = ("QRCVDTAQ", *place(name, library))  # a failure is recorded with these names
         entry = _receive_if_it_fits(job, queue, search, key or b"", room, remove=remove)
     if entry is None and wait_ns != 0:
+        job.operation = ("QRCVDTAQ", *place(name, library))
         return _wait_for_entry(job, queue, search, key or b"", wait_ns, room, remove=remove)
     if queue.trace is not None:
         note_receive(job, queue, entry, search, key or b"", remove=remove)
@@ -156,10 +161,6 @@ def _refuse_key(job: JobCore, queue: DataQueue, key: bytes | None) -> NoReturn:
     job.fail("CPF9504", rule="DTAQ-CLEAR-ORDER" if job.operation[0] == "QCLRDTAQ" else "DTAQ-RECEIVE-ORDER")
 
 
-def _journaling(job: JobCore, queue: DataQueue) -> Journaling:
-    return lambda entry: job.system.journals.received(job, queue, entry.key)
-
-
 def _receive_if_it_fits(
     job: JobCore, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
 ) -> Received | None:
@@ -169,7 +170,7 @@ def _receive_if_it_fits(
         job.fail("CPF24B4")
     if not remove or entry is None:
         return entry
-    return queue.receive(search, key, _journaling(job, queue), job.clock)
+    return queue.receive(search, key, job)
 
 
 def _wait_for_entry(
@@ -205,7 +206,7 @@ def _wait_for_entry(
         give_back(waiter)
         job.fail("CPF24B4")
     if remove:
-        queue.take_promised(entry, _journaling(job, queue), job.clock.time_ns())
+        queue.take_promised(entry, job)
     return entry
 
 
@@ -256,7 +257,7 @@ def return_entry(job: JobCore, name: str, library: str, entry: Entry) -> None:
         return  # the entry belonged to another system, which knows that it was removed
     if not queue.could_have_had(entry):
         job.fail_for("CPF9805", queue)
-    queue.put_back(entry, job.system.journals.sent(job, queue, entry))
+    queue.put_back(entry, job.sent(queue, entry))
     job.note("GIVEBACK", queue, entry.data, entry.key)
     serve(queue, entry)
     job.give_turn()

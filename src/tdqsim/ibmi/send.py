@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from tdqsim.core.argument_types import raise_wrong_type
 from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry, Work
+from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
 from tdqsim.ibmi.ddm_queues import send_remotely
 from tdqsim.ibmi.declare import declare_hot
@@ -75,28 +75,35 @@ def qsnddtaq(
         sender = core.sender_id if queue.sender_id else b""
     if (
         (len(key) if key else 0) != queue.key_length
-        or not 0 < len(data) <= queue.maxlen
+        or not data
+        or len(data) > queue.maxlen
         or (queue.spare <= 0 and not queue.has_room())
     ):
         _refuse(core, queue, (name, library), data, key)
     now = core.clock.time_ns()
     # Stamps identify the entries of a queue, so each must be later than the one before, even if the clock stands still.
-    queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
-    works = _journaled(core, queue, data, key, sender) if queue.journal else ()
+    if now <= queue.stamp:
+        now = queue.stamp + 1
+    queue.stamp = now
     send = queue.send  # calling a function in an attribute is slower than calling a local one
     try:
-        send(data, key or b"", sender, now, works)
+        send(data, key, sender, now, core)
     except StoreFull:
         core.operation = ("QSNDDTAQ", *place(name, library))
         core.fail("CPF6565", rule="DTAQ-SEND-NO-ROOM-ON-DISK")
     queue.spare -= 1
-    if queue.trace is not None:
-        event = ("QSNDDTAQ", core.qualified_name, queue.qualified, data, now)
-        queue.trace((*event, key) if key else event)
-    if queue.awaited:
-        serve(queue, Entry(data, key or b"", sender, now))
+    if queue.watched:
+        _report(core, queue, data, key, sender, now)
     if dispatcher.ready or dispatcher.deadlines:
         core.give_turn()
+
+
+def _report(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, sender: bytes, now: int) -> None:
+    """Record a send, and hand the entry to a receive that waits for it."""
+    if queue.trace is not None:
+        event = ("QSNDDTAQ", job.qualified_name, queue.qualified, data, now)
+        queue.trace((*event, key) if key else event)
+    serve(queue, Entry(data, key or b"", sender, now))
 
 
 def _prepared(
@@ -115,11 +122,6 @@ def _prepared(
             job.fail("CPF9510", queue.name, queue.library, rule="DTAQ-SEND-ASYNC-LOCAL")
         data, sender = _replayed(job, queue, data)
     return queue, data, key, sender
-
-
-def _journaled(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, sender: bytes) -> tuple[Work, ...]:
-    """The journal entry for an entry that is sent now."""
-    return job.system.journals.sent(job, queue, Entry(data, key or b"", sender, queue.stamp))
 
 
 def _refuse(job: JobCore, queue: DataQueue, asked: tuple[str, str], data: bytes, key: bytes | None) -> NoReturn:

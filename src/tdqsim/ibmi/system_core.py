@@ -95,6 +95,7 @@ class SystemCore(SystemData):
         self.recorder = recorder
         for queue in self.objects.every_queue():
             queue.trace = recorder.trace if recorder is not None else None
+            queue.bind()
 
 
 class SystemBase:

@@ -345,13 +345,19 @@ def not_keyed(name: bytes, order: Order) -> ValueError:
 def check_key(name: bytes, key: bytes, key_length: int) -> None:
     """Raise ValueError when a key does not have the queue's key length."""
     if len(key) != key_length:
-        raise ValueError(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
+        raise _wrong_key(name, key, key_length)
+
+
+def _wrong_key(name: bytes, key: bytes, key_length: int) -> ValueError:
+    return ValueError(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
 
 
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
     """Raise ValueError when an entry does not fit its queue."""
-    check_key(name, entry.key, key_length)
-    if len(entry.sender) > MAX_SENDER:
-        raise ValueError(f"queue {name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
-    if not 0 <= entry.time_ns < 2**64:
-        raise ValueError(f"queue {name!r}: enqueue time {entry.time_ns}: it must be 0 to 2**64 - 1")
+    _, key, sender, time_ns = entry
+    if len(key) != key_length:
+        raise _wrong_key(name, key, key_length)
+    if len(sender) > MAX_SENDER:
+        raise ValueError(f"queue {name!r}: sender of {len(sender)} bytes: at most {MAX_SENDER}")
+    if not 0 <= time_ns < 2**64:
+        raise ValueError(f"queue {name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1")
