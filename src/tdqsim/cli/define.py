@@ -133,7 +133,8 @@ def _load_with_region(path: Path) -> tuple[Definitions, RegionFile | None]:
     if path.name != "region.yaml" and not (path / "region.yaml").is_file():
         return definitions.load_definitions(path), None
     file = definitions.load_region_file(path)
-    on_demand.layout_of_queue.queue_layouts(file)
+    if file.layouts:
+        on_demand.layout_of_queue.queue_layouts(file)
     if file.policy:
         definitions.load_policy_file(file.policy)
     return file.load_definitions(), file

@@ -17,7 +17,8 @@ from typing import Final
 from tdqsim.cobol.case_file import Case
 from tdqsim.cobol.compiler import Module, compile_together
 from tdqsim.cobol.file_names import source_of
-from tdqsim.cobol.source_check import options_of, transaction_programs
+from tdqsim.cobol.region_sources import transaction_programs
+from tdqsim.cobol.source_check import options_of
 from tdqsim.cobol.toolchain import default_cache
 from tdqsim.cobol.translate import CobolError
 from tdqsim.definitions import load_region_file

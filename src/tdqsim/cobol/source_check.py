@@ -1,24 +1,19 @@
-"""What is wrong with programs before they are compiled: what ``tdq cobol check`` and ``tdq check`` find.
-
-``tdq check DIRECTORY`` translates the programs of the region's transactions; a program that only LINK, XCTL or CALL
-names is left to ``tdq cobol check``, because the name may be the value of an item.
-"""
+"""What is wrong with programs before they are compiled: what ``tdq cobol check`` and ``tdq check`` find."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tdqsim.cobol import calls
 from tdqsim.cobol.compiler import Module, Options, expand
-from tdqsim.cobol.file_names import source_of
 from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError, Translation, translate
-from tdqsim.definitions import REGION_FILE_NAME, Definitions, RegionFile, Transaction
+from tdqsim.definitions import REGION_FILE_NAME, RegionFile
 from tdqsim.errors import Problem
 
 _PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: )?(.*)", re.DOTALL)
@@ -58,9 +53,8 @@ def options_of(file: RegionFile) -> Options:
     )
 
 
-def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Problem], list[Problem]]:
-    """The errors and the warnings about the programs of a region's transactions."""
-    sources = list(dict.fromkeys(_sources(file, definitions)))
+def source_findings(file: RegionFile, sources: Iterable[Path]) -> tuple[list[Problem], list[Problem]]:
+    """The errors and the warnings about sources of programs of a region."""
     errors: list[Problem] = []
     warnings: list[Problem] = []
     options = options_of(file)
@@ -73,22 +67,6 @@ def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Pr
         message = f"the programs of transactions are not checked: {missing}"
         return [], [Problem(str(Path(file.directory) / REGION_FILE_NAME), 0, "", "cobol", "", message)]
     return errors, warnings
-
-
-def _sources(file: RegionFile, definitions: Definitions) -> Iterator[Path]:
-    folders = () if file.cobol is None else [Path(file.directory) / each for each in file.cobol.sources]
-    for program in transaction_programs(file, definitions):
-        source = source_of(program, folders)
-        if source is not None:
-            yield source
-
-
-def transaction_programs(file: RegionFile, definitions: Definitions) -> Iterator[str]:
-    """The programs of the transactions that run in a region, in capitals; some may be no COBOL programs."""
-    for entry in definitions.entries:
-        each = entry.resource
-        if isinstance(each, Transaction) and not each.handler and each.remotesystem in ("", file.sysid):
-            yield each.program.upper()
 
 
 def _findings(source: Path, options: Options) -> list[SourceFinding]:
