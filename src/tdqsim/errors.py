@@ -28,9 +28,13 @@ __all__ = [
     "StoreVersionError",
     "SystemClosed",
     "TdqError",
+    "UnknownAttribute",
+    "UnknownName",
     "UsageError",
     "WouldWaitForever",
     "WrongThread",
+    "WrongType",
+    "WrongValue",
 ]
 
 STORE_HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
@@ -66,7 +70,7 @@ class TdqError(Exception):
     """Root of every error that tdqsim raises on purpose; its text has at most 4 kB."""
 
     def __str__(self) -> str:
-        return bounded(super().__str__())
+        return bounded(Exception.__str__(self))  # a KeyError would quote its text
 
 
 class UsageError(TdqError):
@@ -74,6 +78,22 @@ class UsageError(TdqError):
 
     The call has changed nothing. The message names the argument or the state, and what is allowed.
     """
+
+
+class WrongValue(UsageError, ValueError):
+    """A value is not among those that are allowed."""
+
+
+class WrongType(UsageError, TypeError):
+    """A value is of a type that is not allowed."""
+
+
+class UnknownName(UsageError, KeyError):
+    """There is nothing of that name."""
+
+
+class UnknownAttribute(UsageError, AttributeError):
+    """The object has no such attribute, or it cannot be set."""
 
 
 class NotInstalled(TdqError):

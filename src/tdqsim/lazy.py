@@ -17,6 +17,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tdqsim.errors import UnknownAttribute
+
 
 def lazy_names(
     package: str, modules: Mapping[str, Iterable[str]]
@@ -33,7 +35,7 @@ def lazy_names(
         """Load a name of this package when it is first used."""
         module = module_of.get(name)
         if module is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise UnknownAttribute(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(module, package), name)
 
     def names() -> list[str]:
@@ -56,7 +58,7 @@ def lazy_modules(package: str, modules: Iterable[str]) -> Callable[[str], Module
     def load(name: str) -> ModuleType:
         """The module whose name ends in ``name``; it is imported when it is first used."""
         if name not in named:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise UnknownAttribute(f"module {package!r} has no attribute {name!r}")
         return import_module(named[name])
 
     return load

@@ -69,7 +69,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import Fiber
 from tdqsim.core.record_list import checked_records
 from tdqsim.core.store import Durability, Store
-from tdqsim.errors import RegionClosed, UsageError
+from tdqsim.errors import RegionClosed, UsageError, WrongType
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
@@ -373,7 +373,7 @@ class Region(RegionBase):
         from tdqsim.definitions import RegionFile, load_region_file  # noqa: PLC0415  (only directories need it)
 
         if not isinstance(path, Path | str | RegionFile):
-            raise TypeError(f"from_directory: path is {path!r:.40}; allowed is str, Path or RegionFile")
+            raise WrongType(f"from_directory: path is {path!r:.40}; allowed is str, Path or RegionFile")
         file = path if isinstance(path, RegionFile) else load_region_file(path)
         return cls(**from_region_file(file, overrides))
 

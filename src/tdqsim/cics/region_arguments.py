@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def given_over(given: object, base: Group, alone: str = "") -> Group:
             values["grplist"] = (lists,) if isinstance(lists, str) else tuple(lists)
         return replace(base, **{name: value for name, value in values.items() if value is not None})
     if not alone:
-        raise TypeError(f"{given!r:.80} is not a {type(base).__name__}")
+        raise WrongType(f"{given!r:.80} is not a {type(base).__name__}")
     alone_given: dict[str, Any] = {alone: given}
     return replace(base, **alone_given)
 
@@ -294,12 +294,12 @@ def _check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
     if groups is None:
         return
     if not isinstance(groups, Mapping):
-        raise TypeError(
+        raise WrongType(
             f"groups is {groups!r:.100}; allowed is the groups of each user: groups={{'ANNA': ['PAYTEAM']}}"
         )
     for user, names in groups.items():
         if isinstance(names, str | bytes) or not isinstance(names, Collection):
-            raise TypeError(f"groups[{user!r:.40}] is {names!r:.100}; allowed is a list of names of groups")
+            raise WrongType(f"groups[{user!r:.40}] is {names!r:.100}; allowed is a list of names of groups")
 
 
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:

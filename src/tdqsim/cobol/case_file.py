@@ -47,7 +47,7 @@ from tdqsim.definitions import (
     read_text,
     read_yaml,
 )
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, WrongValue
 from tdqsim.hosting import did_you_mean
 
 SUFFIX = ".case.yaml"
@@ -90,9 +90,9 @@ class CaseRecord(_StrictCase):
     def _is_one(self) -> CaseRecord:
         given = (bool(self.hex), bool(self.layout), self.like is not None, self.pattern is not None, self.null)
         if sum(given) != 1:
-            raise ValueError("needs one of hex, layout, like, pattern and null")
+            raise WrongValue("needs one of hex, layout, like, pattern and null")
         if bool(self.layout) != bool(self.fields):
-            raise ValueError("layout and fields belong together")
+            raise WrongValue("layout and fields belong together")
         return self
 
 
@@ -317,13 +317,13 @@ class CaseInput(_StrictCase):
     @model_validator(mode="after")
     def _is_one(self) -> CaseInput:
         if bool(self.transaction) + bool(self.program) + bool(self.write) > 1:
-            raise ValueError("has several of transaction, program and write")
+            raise WrongValue("has several of transaction, program and write")
         if not (self.transaction or self.program or self.write or self.terminal):
-            raise ValueError("needs one of transaction, program, write and terminal")
+            raise WrongValue("needs one of transaction, program, write and terminal")
         if (self.storage or self.paragraphs) and not self.paragraph:
-            raise ValueError("storage and paragraphs belong to paragraph")
+            raise WrongValue("storage and paragraphs belong to paragraph")
         if self.paragraph and (not self.program or self.channel):
-            raise ValueError("paragraph belongs to program, without channel")
+            raise WrongValue("paragraph belongs to program, without channel")
         return self
 
 
@@ -391,7 +391,7 @@ class Case(_StrictCase):
     @model_validator(mode="after")
     def _has_input(self) -> Case:
         if not self.when and not self.given.starts:
-            raise ValueError("needs when, or starts in given")
+            raise WrongValue("needs when, or starts in given")
         return self
 
 

@@ -26,7 +26,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal, NamedTuple
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import TdqError, UsageError, WrongValue
 from tdqsim.hosting import did_you_mean
 
 MEMORY: Final = "/proc/self/mem"
@@ -466,7 +466,7 @@ def _number(item: Item, data: bytes) -> int:
     if usage in ("COMP-3", "PACKED-DECIMAL"):
         digits = data.hex().upper()
         if digits[-1] not in "CDFABE":
-            raise ValueError(digits)
+            raise WrongValue(digits)
         return int(digits[:-1] or "0") * (-1 if digits[-1] in "DB" else 1)
     if usage == "COMP-6":
         return int(data.hex())
@@ -479,7 +479,7 @@ def _number(item: Item, data: bytes) -> int:
     elif text[:1] in "+-" or text[-1:] in "+-":
         sign, text = (-1 if "-" in text else 1), text.strip("+-")
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(text)
+        raise WrongValue(text)
     return int(text) * sign
 
 

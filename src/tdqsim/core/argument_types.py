@@ -17,7 +17,7 @@ from functools import cache, wraps
 from os import PathLike
 from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tdqsim.core.product_faults import was_raised_on_purpose
+from tdqsim.errors import TdqError, WrongType, WrongValue
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def raise_wrong_type(
         TypeError: an argument, or an element of a list or tuple, has a wrong type; chained to ``error``.
         ValueError: the argument is a number that is too large, or text with X'00' where that is not allowed.
     """
-    if was_raised_on_purpose(error):
+    if isinstance(error, TdqError):
         return
     signature, hints = _declared(function)
     try:
@@ -112,11 +112,11 @@ def raise_wrong_type(
         if contradiction is not None:
             place, wrong, words = contradiction
             cure = f"; {encoder}({wrong!r:.40}) makes bytes of text" if encoder and _wants_bytes(wrong, words) else ""
-            raise TypeError(f"{name}: {place} is {wrong!r:.40}; allowed is {words}{cure}") from error
+            raise WrongType(f"{name}: {place} is {wrong!r:.40}; allowed is {words}{cure}") from error
         if isinstance(error, OverflowError) and isinstance(value, int) and abs(value) > _LARGEST:
-            raise ValueError(f"{name}: {each} is {value!r:.40}; allowed are numbers to {_LARGEST}") from error
+            raise WrongValue(f"{name}: {each} is {value!r:.40}; allowed are numbers to {_LARGEST}") from error
         if isinstance(error, ValueError) and isinstance(value, str) and "\0" in value:
-            raise ValueError(f"{name}: {each} is {value!r:.40}; allowed is text without X'00'") from error
+            raise WrongValue(f"{name}: {each} is {value!r:.40}; allowed is text without X'00'") from error
 
 
 def explains_wrong_types(function: Callable[P, T]) -> Callable[P, T]:

@@ -14,6 +14,8 @@ from functools import partial
 from types import CoroutineType, FunctionType
 from typing import Final
 
+from tdqsim.errors import WrongType
+
 _LAZY: Final = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _KINDS: Final[dict[str, Callable[[object], bool]]] = {
     "an async function": inspect.iscoroutinefunction,
@@ -70,7 +72,7 @@ def refuse_coroutine(value: object) -> None:
     if type(value) is CoroutineType:
         value.close()
         code = value.cr_code
-        raise TypeError(
+        raise WrongType(
             f"the program returned a coroutine: {value.__qualname__} ({code.co_filename}:{code.co_firstlineno}) is an "
             "async function, none of whose lines has run; allowed is a function without async"
         )

@@ -32,7 +32,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from weakref import WeakSet
 
-from tdqsim.errors import UsageError, WrongThread
+from tdqsim.errors import UsageError, WrongThread, WrongType, WrongValue
 
 NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -162,12 +162,12 @@ class Clock:
         """
         self.check_thread()
         if not isinstance(seconds, int | float):
-            raise TypeError(f"advance({seconds!r:.40}): allowed is a number of seconds")
+            raise WrongType(f"advance({seconds!r:.40}): allowed is a number of seconds")
         if seconds < 0:
-            raise ValueError(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
+            raise WrongValue(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
         most = (_END_NS - self.time_ns()) // NS_PER_SECOND
         if not seconds <= most:
-            raise ValueError(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, to 11 April 2262")
+            raise WrongValue(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, to 11 April 2262")
         self._jumped_ns += round(seconds * NS_PER_SECOND)
         self._moved()
 

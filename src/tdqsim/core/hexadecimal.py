@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import hexdigits
 
+from tdqsim.errors import WrongValue
+
 
 def hex_bytes(text: str) -> bytes:
     """Parse pairs of hexadecimal digits; blanks may stand between the pairs.
@@ -14,8 +16,8 @@ def hex_bytes(text: str) -> bytes:
     allowed = "pairs of hexadecimal digits (0-9, A-F) are needed"
     for position, letter in enumerate(text, 1):
         if letter not in hexdigits and letter not in " \t\n\r":
-            raise ValueError(f"{letter!r} at position {position} is not a hexadecimal digit; {allowed}")
+            raise WrongValue(f"{letter!r} at position {position} is not a hexadecimal digit; {allowed}")
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise ValueError(f"a pair is not complete; {allowed}") from None
+        raise WrongValue(f"a pair is not complete; {allowed}") from None

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Final
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongValue
 
 VERSION: Final = 1
 """The version of the byte form, including the fields of each kind."""
@@ -162,11 +162,11 @@ def _is_a(value: object, wanted: type) -> bool:
 
 
 def _refused(word: str) -> object:
-    raise ValueError(f"{word} is not a value")
+    raise WrongValue(f"{word} is not a value")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError("a name occurs twice")
+        raise WrongValue("a name occurs twice")
     return values

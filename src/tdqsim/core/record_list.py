@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from tdqsim.errors import WrongType
+
 _BYTES: Final = (bytes, bytearray, memoryview)
 
 
@@ -23,9 +25,9 @@ def checked_records(what: str, records: Iterable[bytes | str]) -> list[bytes | s
         TypeError: a single record is given in place of several, or one of them is neither bytes nor text.
     """
     if isinstance(records, (str, *_BYTES)):
-        raise TypeError(f"{what}: records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
+        raise WrongType(f"{what}: records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
     found = list(records)
     for at, record in enumerate(found):
         if not isinstance(record, (str, *_BYTES)):
-            raise TypeError(f"{what}: records[{at}] is {record!r:.40}; allowed is bytes or str")
+            raise WrongType(f"{what}: records[{at}] is {record!r:.40}; allowed is bytes or str")
     return found

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from tdqsim.errors import WrongValue
+
 _LAST_COLUMN: Final = 71
 _FIRST: Final = re.compile(r"//[A-Z@#$][A-Z0-9@#$]{0,7} +JOB(?: +|$)", re.ASCII)
 _CONTINUED: Final = re.compile(r"// +", re.ASCII)
@@ -91,5 +93,5 @@ def with_user(text: str, card: JobCard, user: str) -> tuple[str, ...]:
     if len(statement) <= _LAST_COLUMN:
         return ((statement + tail)[:_LAST_COLUMN].ljust(min(len(text), _LAST_COLUMN)) + rest,)
     if len(head) == _LAST_COLUMN:
-        raise ValueError(f"USER={user} has no room behind operands that end in column {_LAST_COLUMN}")
+        raise WrongValue(f"USER={user} has no room behind operands that end in column {_LAST_COLUMN}")
     return f"{head},{tail}"[:_LAST_COLUMN] + rest, f"// USER={user}".ljust(len(text))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, WrongValue
 from tdqsim.facts import table
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row["value"].isdigit()}
@@ -223,7 +223,7 @@ def _parts(text: str) -> list[str]:
         elif character == " " and depth == 0:
             return [part for part in [*parts, text[begin:at]] if part]
     if quoted:
-        raise ValueError("a quote is not closed")
+        raise WrongValue("a quote is not closed")
     return [part for part in [*parts, text[begin:]] if part.strip()]
 
 
@@ -233,7 +233,7 @@ def _words(value: str) -> tuple[str, ...]:
 
 def _initial(value: str) -> str:
     if value and not (len(value) > 1 and value[0] == value[-1] == "'"):
-        raise ValueError(f"INITIAL={value}: it must be text in apostrophes")
+        raise WrongValue(f"INITIAL={value}: it must be text in apostrophes")
     return value[1:-1].replace("''", "'").replace("&&", "&")
 
 
@@ -241,7 +241,7 @@ def _xinit(value: str) -> bytes:
     try:
         return bytes.fromhex(value.removeprefix("'").removesuffix("'"))
     except ValueError:
-        raise ValueError(f"XINIT={value}: allowed are pairs of hexadecimal digits") from None
+        raise WrongValue(f"XINIT={value}: allowed are pairs of hexadecimal digits") from None
 
 
 # -- maps and fields --------------------------------------------------------------------------------------------------
@@ -264,15 +264,15 @@ def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
     picture = operands.get("PICIN") or operands.get("PICOUT") or ""
     initial, xinit = _initial(operands.get("INITIAL", "")), _xinit(operands.get("XINIT", ""))
     if initial and xinit:
-        raise ValueError("INITIAL and XINIT exclude each other")
+        raise WrongValue("INITIAL and XINIT exclude each other")
     if "LENGTH" in operands:
         length = _number("LENGTH", operands["LENGTH"])
     else:
         length = _picture_size(picture) or len(initial or xinit)
     if not 0 <= length <= _BOUNDS["longest"]:
-        raise ValueError(f"LENGTH={length}: allowed are 1 to {_BOUNDS['longest']}")
+        raise WrongValue(f"LENGTH={length}: allowed are 1 to {_BOUNDS['longest']}")
     if "OCCURS" in operands and "GRPNAME" in operands:
-        raise ValueError("OCCURS and GRPNAME exclude each other")
+        raise WrongValue("OCCURS and GRPNAME exclude each other")
     words = _words(operands["ATTRB"]) if "ATTRB" in operands else ("ASKIP", "NORM")
     return BmsField(
         macro.name,
@@ -297,7 +297,7 @@ def _is_number(text: str) -> bool:
 
 def _number(word: str, value: str) -> int:
     if not _is_number(value) or len(value) > 5:
-        raise ValueError(f"{word}={value}: it must be a number")
+        raise WrongValue(f"{word}={value}: it must be a number")
     return int(value)
 
 
@@ -313,7 +313,7 @@ def _position(value: str, columns: int, before: Sequence[BmsField]) -> tuple[int
         return int(words[0]), int(words[1])
     if len(words) == 1 and _is_number(words[0]):
         return int(words[0]) // columns + 1, int(words[0]) % columns + 1
-    raise ValueError(f"POS={value}: it must be a number or (line,column)")
+    raise WrongValue(f"POS={value}: it must be a number or (line,column)")
 
 
 def _picture_size(picture: str) -> int:

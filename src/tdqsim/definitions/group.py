@@ -32,7 +32,7 @@ from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, WrongType
 from tdqsim.facts import LIMITS
 
 if TYPE_CHECKING:  # at run time the class of a kind is imported when the first resource of this kind is made
@@ -172,11 +172,11 @@ class Definitions:
             DefinitionError: two definitions of one group have the same kind and name.
         """
         if isinstance(resources, str | bytes | Path | Resource | Mapping) or not isinstance(resources, Iterable):
-            raise TypeError(_not_definitions(resources))
+            raise WrongType(_not_definitions(resources))
         entries, seen = [], set()
         for number, each in enumerate(resources, 1):
             if not isinstance(each, Resource):
-                raise TypeError(_not_definitions(each))
+                raise WrongType(_not_definitions(each))
             entries.append(GroupEntry(each, "<python>", 0))
             if each.kind and (key := (each.kind, each.resource_name, each.group)) in seen:
                 what = f"is defined twice, the second time as definition {number} of the list"

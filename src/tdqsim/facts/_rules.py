@@ -11,6 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from tdqsim.errors import WrongValue
 from tdqsim.facts._tables import table
 
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
@@ -109,6 +110,6 @@ def rules() -> Mapping[str, Rule]:
     by_id: dict[str, Rule] = {}
     for row in table("rules"):
         if row["id"] in by_id:
-            raise ValueError(f"rules.tsv: there are two rules {row['id']}")
+            raise WrongValue(f"rules.tsv: there are two rules {row['id']}")
         by_id[row["id"]] = Rule(**row)
     return MappingProxyType(by_id)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from tdqsim.errors import WrongValue
+
 _FOLDER = Path(__file__).parent
 
 
@@ -42,6 +44,6 @@ def read_rows(path: Path) -> list[dict[str, str]]:
             header = cells
             continue
         if len(cells) != len(header):
-            raise ValueError(f"{path.name}:{number}: {len(cells)} cells, the header has {len(header)}")
+            raise WrongValue(f"{path.name}:{number}: {len(cells)} cells, the header has {len(header)}")
         rows.append(dict(zip(header, cells, strict=True)))
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tdqsim.errors import UnknownAttribute
 from tdqsim.facts._codes import Cvda
 
 Value = Cvda | int | str | bytes
@@ -61,7 +62,7 @@ def _attribute(info: Info, name: str) -> Any:
     try:
         return info[name]
     except KeyError:
-        raise AttributeError(_not_asked_for(name.upper(), info.as_dict())) from None
+        raise UnknownAttribute(_not_asked_for(name.upper(), info.as_dict())) from None
 
 
 setattr(Info, "__getattr__", _attribute)  # noqa: B010  (set this way, type checkers use only the attributes that inquiries.pyi declares)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.ship.messages import STEPS
+from tdqsim.errors import WrongType, WrongValue
 from tdqsim.facts import Resp
 from tdqsim.ibmi import DECLARATIONS, MessagePlan
 
@@ -79,11 +80,11 @@ class Fault:
     def __post_init__(self) -> None:
         _check(self)
         if self.condition and self.condition not in Resp.__members__:
-            raise ValueError(f"condition {self.condition!r}: allowed are the names of Resp, such as IOERR")
+            raise WrongValue(f"condition {self.condition!r}: allowed are the names of Resp, such as IOERR")
         if self.command and self.command not in COMMANDS:
-            raise ValueError(f"command {self.command!r}: allowed are {', '.join(COMMANDS)}")
+            raise WrongValue(f"command {self.command!r}: allowed are {', '.join(COMMANDS)}")
         if not self.condition and not self.delay:
-            raise ValueError("a fault has a condition, a delay, or both")
+            raise WrongValue("a fault has a condition, a delay, or both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,11 @@ class MessageFault:
         _check(self)
         if self.operation and self.operation not in (*DECLARATIONS, *_SERVICES):
             allowed = ", ".join((*DECLARATIONS, *_SERVICES))
-            raise ValueError(f"operation {self.operation!r}: allowed are {allowed}")
+            raise WrongValue(f"operation {self.operation!r}: allowed are {allowed}")
         if self.message:
             MessagePlan().add(self.message)  # raises for an unknown message
         elif not self.delay:
-            raise ValueError("a fault has a message, a delay, or both")
+            raise WrongValue("a fault has a message, a delay, or both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,9 @@ class LinkCut:
     def __post_init__(self) -> None:
         _check(self)
         if self.step not in STEPS:
-            raise ValueError(f"step {self.step!r}: allowed are {', '.join(STEPS)}")
+            raise WrongValue(f"step {self.step!r}: allowed are {', '.join(STEPS)}")
         if len(self.regions) not in (0, 2):
-            raise ValueError(f"regions {self.regions!r}: a link has two ends; allowed are two APPLIDs or none")
+            raise WrongValue(f"regions {self.regions!r}: a link has two ends; allowed are two APPLIDs or none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class CrashPoint:
     def __post_init__(self) -> None:
         _check(self)
         if self.when not in _MOMENTS:
-            raise ValueError(f"when {self.when!r}: allowed are {', '.join(_MOMENTS)}")
+            raise WrongValue(f"when {self.when!r}: allowed are {', '.join(_MOMENTS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +235,11 @@ def _check(fault: AnyFault) -> None:
         wanted = str if each.default is MISSING else type(each.default)
         number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
         if type(value) is not wanted and not number:
-            raise ValueError(f"{each.name} {value!r}: a {wanted.__name__} is needed")
+            raise WrongValue(f"{each.name} {value!r}: a {wanted.__name__} is needed")
         if each.name == "half" and value not in _HALVES:
-            raise ValueError(f"half {value!r}: allowed are {' and '.join(_HALVES)}")
+            raise WrongValue(f"half {value!r}: allowed are {' and '.join(_HALVES)}")
         if wanted in (int, float) and value < (1 if each.name == "nth" else 0):
-            raise ValueError(f"{each.name} {value}: allowed is {1 if each.name == 'nth' else 0} or more")
+            raise WrongValue(f"{each.name} {value}: allowed is {1 if each.name == 'nth' else 0} or more")
 
 
 def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
@@ -248,16 +249,16 @@ def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
         ValueError: it is not a fault, or has a field that its class does not have.
     """
     if not isinstance(record, dict):
-        raise ValueError(f"{record!r:.40} is not a fault; a fault is an object with its kind and its fields")
+        raise WrongValue(f"{record!r:.40} is not a fault; a fault is an object with its kind and its fields")
     name = record.get("kind")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f"kind {name!r:.40}: allowed are {', '.join(_KINDS)}")
+        raise WrongValue(f"kind {name!r:.40}: allowed are {', '.join(_KINDS)}")
     values = {field: value for field, value in record.items() if field != "kind"}
     known = [each.name for each in fields(kind) if each.init]
     for field in values:
         if field not in known:
-            raise ValueError(f"{kind.kind} has no {field!r:.40}; allowed are {', '.join(known)}")
+            raise WrongValue(f"{kind.kind} has no {field!r:.40}; allowed are {', '.join(known)}")
     return kind, values
 
 
@@ -274,7 +275,7 @@ class FaultPlan:
     def __init__(self, *faults: AnyFault) -> None:
         for each in faults:
             if not isinstance(each, AnyFault):
-                raise TypeError(f"{each!r} is not a fault")
+                raise WrongType(f"{each!r} is not a fault")
         self.faults = faults
 
     def __eq__(self, other: object) -> bool:
@@ -306,16 +307,16 @@ class FaultPlan:
         try:
             records = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"a fault plan is written as JSON: {error}") from error
+            raise WrongValue(f"a fault plan is written as JSON: {error}") from error
         if not isinstance(records, list):
-            raise ValueError("a fault plan is a list of faults")  # external data
+            raise WrongValue("a fault plan is a list of faults")  # external data
         for number, record in enumerate(records, 1):
             try:
                 kind, values = _kind_of(record)
                 lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
                 faults.append(kind(**{**values, **lists}))
             except (TypeError, ValueError) as error:
-                raise ValueError(f"fault {number}: {error}") from error
+                raise WrongValue(f"fault {number}: {error}") from error
         return cls(*faults)
 
     @contextmanager

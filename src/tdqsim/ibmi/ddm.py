@@ -18,7 +18,7 @@ from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongValue
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
 from tdqsim.ibmi.receive import receive_entry
@@ -354,7 +354,7 @@ def _received_message(message_id: str, kind: str, severity: int, text: str, data
         ValueError: its id or severity is not possible.
     """
     if not (_MESSAGE_ID.fullmatch(message_id) and 0 <= severity <= _MOST_SEVERE):
-        raise ValueError(message_id)
+        raise WrongValue(message_id)
     return Message(message_id, kind, severity, text, data)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from tdqsim.errors import WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi.commands import job_command
 from tdqsim.ibmi.job_core import JobBase, JobCore
@@ -107,7 +108,7 @@ def record(name: str, function: Callable[..., object]) -> None:
     parameters, messages = _parameters(name), _messages(name)
     missing = {word for p in parameters if p.python != "-" for word in p.python.split()} - {p.name for p in own}
     if missing or name in _declarations:
-        raise ValueError(f"{name}: declared twice, or its function has no argument {', '.join(sorted(missing))}")
+        raise WrongValue(f"{name}: declared twice, or its function has no argument {', '.join(sorted(missing))}")
     summary = (inspect.getdoc(function) or "").split("\n")[0]
     shown = signature.replace(parameters=own)
     _declarations[name] = Declaration(name, function.__name__, shown, summary, parameters, messages)

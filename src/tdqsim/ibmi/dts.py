@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
+from tdqsim.errors import WrongValue
 from tdqsim.ibmi.fact_tables import LIMITS
 
 DTS_LENGTH = 8
@@ -78,7 +79,7 @@ def dts_to_datetime(stamp: bytes) -> datetime:
         ValueError: it is not eight bytes.
     """
     if len(stamp) != DTS_LENGTH:
-        raise ValueError(f"a *DTS has {DTS_LENGTH} bytes, not {len(stamp)}")
+        raise WrongValue(f"a *DTS has {DTS_LENGTH} bytes, not {len(stamp)}")
     since = (int.from_bytes(stamp, "big") >> _BITS) - (_OF_2000 >> _BITS)
     return _EPOCH + timedelta(microseconds=since)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.store import Entry
-from tdqsim.errors import ConversionError
+from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.ibmi.dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.job import Job
@@ -84,10 +84,10 @@ def _seed_entry(job: Converting, text: str, place: str) -> SeedEntry:
 def _from_object(job: Converting, values: dict[str, Any]) -> SeedEntry:
     stray = sorted(set(values) - _KNOWN)
     if stray:
-        raise ValueError(f"{stray[0]!r} is not known; allowed are {', '.join(sorted(_KNOWN))}")
+        raise WrongValue(f"{stray[0]!r} is not known; allowed are {', '.join(sorted(_KNOWN))}")
     data, key = _bytes(job, values, "data", "text"), _bytes(job, values, "key", "key_text")
     if data is None:
-        raise ValueError("data (hexadecimal) or text is needed")
+        raise WrongValue("data (hexadecimal) or text is needed")
     return SeedEntry(data, key)
 
 
@@ -95,7 +95,7 @@ def _bytes(job: Converting, values: dict[str, Any], as_hex: str, as_text: str) -
     for name, convert in ((as_hex, bytes.fromhex), (as_text, job.page.encode)):
         if name in values:
             if not isinstance(values[name], str):
-                raise ValueError(f"{name} must be text")
+                raise WrongValue(f"{name} must be text")
             return convert(values[name])
     return None
 

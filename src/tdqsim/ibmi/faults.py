@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from tdqsim.errors import WrongValue
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, Message, message
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class MessagePlan:
             ValueError: there is no such message.
         """
         if message_id not in MESSAGES:
-            raise ValueError(f"{message_id!r}: there is no such message; facts/cpf_messages.tsv lists them")
+            raise WrongValue(f"{message_id!r}: there is no such message; facts/cpf_messages.tsv lists them")
         self._planned.append(_Planned(message_id, operation, values, name, times))
 
     def __call__(self, job: JobBase, operation: str, name: str, library: str) -> Message | None:

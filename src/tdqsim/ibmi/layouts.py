@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.errors import ConversionError
+from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.facts import table
 
 _BINARY_BYTES = 4
@@ -151,7 +151,7 @@ def formats() -> Mapping[str, Format]:
         )
         fields = rows.setdefault(row["format"], [])
         if field.offset != sum(before.length or 0 for before in fields):
-            raise ValueError(f"ibmi_formats.tsv: {row['format']} {field.field}: offset {field.offset} does not follow")
+            raise WrongValue(f"ibmi_formats.tsv: {row['format']} {field.field}: offset {field.offset} does not follow")
         fields.append(field)
     return {name: Format(name, fields) for name, fields in rows.items()}
 
@@ -201,7 +201,7 @@ def qualified_name(name: str, library: str = "", page: CodePage | int = 37) -> b
         library, slash, name = name.rpartition("/")
         library = library if slash else "*LIBL"
     if not 0 < len(name) <= _NAME_BYTES or not 0 < len(library) <= _NAME_BYTES:
-        raise ValueError(f"{library}/{name}: each part of a name has 1 to {_NAME_BYTES} characters")
+        raise WrongValue(f"{library}/{name}: each part of a name has 1 to {_NAME_BYTES} characters")
     page = codepage(page)
     return char(name.upper(), _NAME_BYTES, page) + char(library.upper(), _NAME_BYTES, page)
 
@@ -213,7 +213,7 @@ def pack_binary(value: int) -> bytes:
         ValueError: the field cannot hold it.
     """
     if not -_BINARY_MAXIMUM - 1 <= value <= _BINARY_MAXIMUM:
-        raise ValueError(f"{value} does not fit BINARY(4): allowed are {-_BINARY_MAXIMUM - 1} to {_BINARY_MAXIMUM}")
+        raise WrongValue(f"{value} does not fit BINARY(4): allowed are {-_BINARY_MAXIMUM - 1} to {_BINARY_MAXIMUM}")
     return value.to_bytes(_BINARY_BYTES, "big", signed=True)
 
 
@@ -231,7 +231,7 @@ def pack_decimal(value: int, digits: int) -> bytes:
     length = digits // 2 + 1
     shown = f"{abs(value):0{2 * length - 1}d}"
     if len(shown.lstrip("0")) > digits:
-        raise ValueError(f"{value} does not fit a packed field of {digits} digits")
+        raise WrongValue(f"{value} does not fit a packed field of {digits} digits")
     return bytes.fromhex(shown + ("D" if value < 0 else "F"))
 
 
@@ -244,5 +244,5 @@ def unpack_decimal(data: bytes) -> int:
     shown = data.hex().upper()
     digits, sign = shown[:-1], shown[-1:]
     if not digits.isdecimal() or sign not in "ABCDEF" or not sign:
-        raise ValueError(f"X'{shown}' is not packed decimal")
+        raise WrongValue(f"X'{shown}' is not packed decimal")
     return -int(digits) if sign in "BD" else int(digits)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tdqsim import facts
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi.layouts import pack_binary, shown_char
 
@@ -114,7 +114,7 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
     """
     described = MESSAGES[message_id]
     if len(values) != described.values:
-        raise ValueError(f"{message_id} has {described.values} variables, {len(values)} values were given")
+        raise WrongValue(f"{message_id} has {described.values} variables, {len(values)} values were given")
     page = page if page is not None else codepage(37)
     remaining = iter(values)
     filled = ["" if length == 0 else next(remaining) for _, length in described.data]

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from tdqsim.core.codepage import CodePage
+from tdqsim.errors import WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.layouts import pack_decimal, unpack_decimal
@@ -58,7 +59,7 @@ class _VarChar:
     def decode(self, data: bytes, page: CodePage) -> str:
         length = int.from_bytes(data[:_LENGTH_PREFIX], "big")
         if length > self.length - _LENGTH_PREFIX:
-            raise ValueError(f"a length of {length}")
+            raise WrongValue(f"a length of {length}")
         return page.printable(data[_LENGTH_PREFIX : _LENGTH_PREFIX + length])
 
     def encode(self, value: Any, page: CodePage) -> bytes:
@@ -75,7 +76,7 @@ class _Data:
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, bytes | bytearray | memoryview) or len(value) != self.length:
-            raise ValueError(f"{self.length} bytes are needed")
+            raise WrongValue(f"{self.length} bytes are needed")
         return bytes(value)
 
 
@@ -111,7 +112,7 @@ class _Zoned:
     def decode(self, data: bytes, _page: CodePage) -> int | Decimal:
         zones, digits = [byte & 0xF0 for byte in data], [byte & 0x0F for byte in data]
         if max(digits) > 9 or zones[-1] not in _SIGNS:
-            raise ValueError("no zoned decimal")
+            raise WrongValue("no zoned decimal")
         number = int("".join(map(str, digits)))
         return _scaled(-number if zones[-1] in _MINUS else number, self.decimals)
 
@@ -132,11 +133,11 @@ class _Integer:
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, int):
-            raise ValueError("a whole number is needed")
+            raise WrongValue("a whole number is needed")
         try:
             return value.to_bytes(self.length, "big", signed=self.signed)
         except OverflowError as error:
-            raise ValueError(f"it does not fit into {self.length} bytes") from error
+            raise WrongValue(f"it does not fit into {self.length} bytes") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class _Float:
         try:
             return struct.pack(_FLOATS[self.length], value)
         except (struct.error, OverflowError) as error:
-            raise ValueError(str(error)) from error
+            raise WrongValue(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,12 @@ class _Indicator:
 
     def decode(self, data: bytes, _page: CodePage) -> bool:
         if data not in (b"\xf0", b"\xf1"):
-            raise ValueError("neither '0' nor '1'")
+            raise WrongValue("neither '0' nor '1'")
         return data == b"\xf1"
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, bool):
-            raise ValueError("True or False is needed")
+            raise WrongValue("True or False is needed")
         return b"\xf1" if value else b"\xf0"
 
 
@@ -189,7 +190,7 @@ class Array:
     def encode(self, value: Any, page: CodePage) -> bytes:
         """Convert a sequence to bytes; it must have as many values as the array has elements."""
         if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != self.count:
-            raise ValueError(f"{self.count} values are needed")
+            raise WrongValue(f"{self.count} values are needed")
         return b"".join(_filled(self.element, one, page) for one in value)
 
 
@@ -212,13 +213,13 @@ class Structure:
         """Convert a mapping to bytes; it must have a value for each subfield."""
         names = [name for name, _ in self.fields]
         if not isinstance(value, Mapping) or set(value) != set(names):
-            raise ValueError(f"a value for each of {', '.join(names)} is needed, by its name")
+            raise WrongValue(f"a value for each of {', '.join(names)} is needed, by its name")
         made = b""
         for name, field in self.fields:
             try:
                 made += _filled(field, value[name], page)
             except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
+                raise WrongValue(f"{name}: {error}") from error
         return made
 
 
@@ -229,13 +230,13 @@ def _filled(part: Codec, value: Any, page: CodePage) -> bytes:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("text is needed")
+        raise WrongValue("text is needed")
     return value
 
 
 def _exact(data: bytes, most: int) -> bytes:
     if len(data) > most:
-        raise ValueError(f"{len(data)} bytes are more than {most}")
+        raise WrongValue(f"{len(data)} bytes are more than {most}")
     return data
 
 
@@ -248,17 +249,17 @@ def _scaled(number: int, decimals: int) -> int | Decimal:
 def _unscaled(value: Any, digits: int, decimals: int) -> int:
     """A number times 10**decimals, computed from its digits because Decimal arithmetic would round a long number."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
-        raise ValueError("an int or a Decimal is needed")
+        raise WrongValue("an int or a Decimal is needed")
     exact = Decimal(value)
     sign, figures, exponent = exact.as_tuple()
     shift = int(exponent) + decimals
     if exact and exact.adjusted() + decimals >= digits:
-        raise ValueError(f"it does not fit into {digits} digits")
+        raise WrongValue(f"it does not fit into {digits} digits")
     number = int("".join(map(str, figures)))
     if number and shift < 0:
         number, cut = divmod(number, int(10**-shift))
         if cut:
-            raise ValueError(f"it has more than {decimals} decimals")
+            raise WrongValue(f"it has more than {decimals} decimals")
     elif number:
         number *= int(10**shift)
     return -number if sign else number

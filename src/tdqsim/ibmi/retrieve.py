@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.store import Entry
+from tdqsim.errors import WrongValue
 from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.dts import stamper
 from tdqsim.ibmi.errors import ParameterError
@@ -308,12 +309,12 @@ def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int =
     form = layout(format)
     header = form.parse(data, page)
     if len(data) < form.length:
-        raise ValueError(f"{format}: {len(data)} bytes are less than the header, {form.length}")
+        raise WrongValue(f"{format}: {len(data)} bytes are less than the header, {form.length}")
     header = {name: value for name, value in header.items() if not name.startswith("reserved")}
     messages = _follow(data, format, header)
     if len(messages) != header["number_of_messages_returned"]:
         expected = header["number_of_messages_returned"]
-        raise ValueError(f"{format}: the header counts {expected} messages, the offsets lead to {len(messages)}")
+        raise WrongValue(f"{format}: the header counts {expected} messages, the offsets lead to {len(messages)}")
     return _RECORDS[format](**header, messages=tuple(messages))
 
 
@@ -326,7 +327,7 @@ def _follow(data: bytes, format_name: str, header: dict[str, Any]) -> list[Retri
     offset = header["offset_to_first_message_entry"]
     while offset:
         if not 0 < offset <= len(data) - fixed or len(messages) * fixed > len(data):
-            raise ValueError(f"{format_name}: no entry at offset {offset}")
+            raise WrongValue(f"{format_name}: no entry at offset {offset}")
         following, stamp, *rest = entry_head.unpack_from(data, offset)
         enqueued = 0 if padded else rest[0]
         at = offset + fixed + key_length

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.errors import WrongValue
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.parms import Parm
@@ -170,7 +171,7 @@ def interpret(core: JobCore, kind: SqlTypeName, value: Any) -> Any:
     try:
         parm = Parm("INTERPRET", form)
         if len(data) < parm.length:
-            raise ValueError(f"{len(data)} bytes")
+            raise WrongValue(f"{len(data)} bytes")
         return parm.decode(data, core.page)
     except ValueError as error:
         fail(-802, "22023", "SQL0802", f"Data conversion or data mapping error: {error}")

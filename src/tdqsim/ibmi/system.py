@@ -16,7 +16,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
-from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError
+from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError, WrongValue
 from tdqsim.ibmi.authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi.commands import system_command
 from tdqsim.ibmi.create import create_queue, obstacle_to
@@ -123,7 +123,7 @@ class System(SystemBase):
     ) -> None:
         messages = machine_messages(machine)
         if dispatcher is not None and clock not in (None, dispatcher.clock):
-            raise ValueError("clock: a dispatcher already has a clock; pass only one of the two")
+            raise WrongValue("clock: a dispatcher already has a clock; pass only one of the two")
         check_system_name(name)
         time_zone(timezone)
         job_page(ccsid)
@@ -386,7 +386,7 @@ class System(SystemBase):
         self._core.check_open()
         if isinstance(target, System):
             if target.dispatcher is not self.dispatcher:
-                raise ValueError(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
+                raise WrongValue(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
             target = InProcessLink(target)
         self._core.links[capitals(location)] = target
 

@@ -33,7 +33,7 @@ from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
-from tdqsim.errors import DefinitionError, Problem, TdqError
+from tdqsim.errors import DefinitionError, Problem, TdqError, WrongValue
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
@@ -57,7 +57,7 @@ def _check_values(given: dict[str, _Value]) -> dict[str, _Value]:
     try:
         SystemValues().set_all(given)
     except ParameterError as error:
-        raise ValueError(str(error)) from None
+        raise WrongValue(str(error)) from None
     return given
 
 
@@ -65,7 +65,7 @@ def _check_command(text: str) -> str:
     name, _, faults = check_command(read_command(joined_lines(text)))
     if faults:
         errors = [message(*escape_of(name, faults)), *(message(each.message_id, *each.values) for each in faults)]
-        raise ValueError("; ".join(map(str, errors)))
+        raise WrongValue("; ".join(map(str, errors)))
     return text
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.errors import ConversionError
+from tdqsim.errors import ConversionError, UnknownName
 from tdqsim.layouts.codecs import BadValue, decode_value, encode_value, fill
 from tdqsim.layouts.fields import CorruptField, Field, FieldType
 
@@ -172,7 +172,7 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
     value: Any = Decoder(layout, record, fillers=True).run()
     for key in item.path:
         if not isinstance(value, dict):
-            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")  # a wrong name
+            raise UnknownName(f"{'.'.join(item.path)} is in a table; decode the record")  # a wrong name
         value = value[key]
     return value
 
@@ -205,7 +205,7 @@ def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:
     groups = [group for path in ((), *own_paths) for group in layout.groups.get(path, ())]
     own_groups = [group for group in groups if any(item.path in own_paths for item in group)]
     if not any(len(group) > 1 for group in own_groups):
-        raise LookupError(f"{chosen.name} shares its bytes with no other field, so it is not a segment")
+        raise UnknownName(f"{chosen.name} shares its bytes with no other field, so it is not a segment")
     return frozenset(item.path for group in own_groups for item in group if item.path not in own_paths)
 
 

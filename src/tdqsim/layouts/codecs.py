@@ -32,7 +32,7 @@ from functools import cache, partial
 from typing import Final, Literal
 
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.errors import ConversionError, LayoutError, WrongValue
 from tdqsim.layouts._items import Literal as ValueLiteral
 from tdqsim.layouts._items import Usage
 from tdqsim.layouts.fields import Field, FieldType
@@ -52,7 +52,7 @@ _SKIPPED = bytes([SKIP])
 EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
 
 
-class BadValue(ValueError):
+class BadValue(WrongValue):
     """The bytes are not a value of the field's type; the message says why."""
 
 

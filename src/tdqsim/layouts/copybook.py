@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from tdqsim.core.codepage import codepage
-from tdqsim.errors import LayoutError
+from tdqsim.errors import LayoutError, UnknownName
 from tdqsim.layouts._items import PERIOD, DataItem, read_items
 from tdqsim.layouts._offsets import place_items
 from tdqsim.layouts._source import read_bounded, read_source
@@ -222,7 +222,7 @@ def copybook_library(*folders: str | Path) -> CopyResolver:
 
     def resolve(name: str, library: str) -> tuple[str, str]:
         if not name or any(mark in name for mark in ("/", "\\", "..", "\x00")):
-            raise LookupError(f"{name[:60]!r} is not a member name")
+            raise UnknownName(f"{name[:60]!r} is not a member name")
         file_names = {(name + suffix).lower() for suffix in MEMBER_SUFFIXES}
         for folder in [
             place / library for place in places if library and ".." not in library and "/" not in library
@@ -231,7 +231,7 @@ def copybook_library(*folders: str | Path) -> CopyResolver:
             members = sorted(entry for entry in entries if entry.name.lower() in file_names and not entry.is_dir())
             if members:
                 return str(members[0]), _text(read_bounded(members[0], MAX_COPYBOOK))
-        raise LookupError(f"no member {name} in {', '.join(map(str, places))}")
+        raise UnknownName(f"no member {name} in {', '.join(map(str, places))}")
 
     return resolve
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import partial
 
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.errors import ConversionError
+from tdqsim.errors import ConversionError, UnknownName
 from tdqsim.layouts._items import ConditionName, Literal, Occurs, Sign, Usage
 from tdqsim.layouts._source import SourcePlace
 from tdqsim.layouts.picture import Picture
@@ -158,7 +158,7 @@ class Field:
         for known in self.conditions:
             if known.name.upper() == condition.upper():
                 return any(_between(self, value, low, high, page) for low, high in known.values)
-        raise LookupError(f"{'.'.join(self.path)} has no condition name {condition!r}")
+        raise UnknownName(f"{'.'.join(self.path)} has no condition name {condition!r}")
 
 
 def _between(field: Field, value: object, low: str, high: str | None, page: CodePage) -> bool:

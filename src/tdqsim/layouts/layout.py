@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from tdqsim.core.codepage import codepage
-from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.errors import ConversionError, LayoutError, UnknownName
 from tdqsim.layouts._items import Occurs
 from tdqsim.layouts._record import Contradiction, Decoder, Encoder, absent_fields, one_value
 from tdqsim.layouts.codecs import Rules
@@ -169,7 +169,7 @@ class Layout:
             exact = [item for item in matching if len(item.path) == len(parts)]
             if len(exact) == 1:
                 return exact[0]
-            raise LookupError(f"layout {self.name} has {'no' if not matching else 'more than one'} field {name!r}")
+            raise UnknownName(f"layout {self.name} has {'no' if not matching else 'more than one'} field {name!r}")
         return matching[0]
 
     def with_rules(self, *, variable_size_occurs: VariableOccurs | None = None, **changes: Any) -> Layout:
@@ -206,7 +206,7 @@ class Layout:
         for name, mapping in counts.items():
             item = self.field(name)
             if item.occurs is None or item.depending_on is None:
-                raise LookupError(f"{name} is not a table with DEPENDING ON")
+                raise UnknownName(f"{name} is not a table with DEPENDING ON")
             chosen[item.path] = replace(item.occurs, counts=tuple(mapping.items()))
         return replace(self, fields=tuple(_with_occurs(item, chosen) for item in self.fields))
 
@@ -221,7 +221,7 @@ class Layout:
             item = self.field(name)
             moving = self.variable_size_occurs == "shift_record" and any(part.depending_on for part in item.walk())
             if not item.is_group or item.occurs or moving:
-                raise LookupError(f"{name} is not a group of fixed length outside OCCURS")
+                raise UnknownName(f"{name} is not a group of fixed length outside OCCURS")
             chosen.add(item.path)
         return replace(self, fields=_with_texts(self.fields, chosen))
 
@@ -237,7 +237,7 @@ class Layout:
         """
         selector = self.field(field)
         if selector.is_group or any(item.occurs and selector in item.walk() for item in self.walk()):
-            raise LookupError(f"{field} is not a single elementary field")
+            raise UnknownName(f"{field} is not a single elementary field")
         named = tuple((self.field(name).path, tuple(str(value).strip() for value in ids[name])) for name in ids)
         return replace(self, segments=Segments(selector.path, named))
 

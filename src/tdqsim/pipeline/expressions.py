@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, WrongValue
 
 Value = int | str | bool | None
 Values = Mapping[str, Any]
@@ -38,7 +38,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 MAX_LENGTH, MAX_DEPTH = 2000, 50
 
 
-class ExpressionError(ValueError):
+class ExpressionError(WrongValue):
     """An expression has no value for a record; the message gives the reason."""
 
 

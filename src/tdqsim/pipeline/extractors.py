@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, WrongType, WrongValue
 from tdqsim.layouts import Layout
 from tdqsim.pipeline.descriptor_words import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
@@ -113,10 +113,10 @@ def _headed(parser: HeaderParser, file: RecordFile, size: int) -> Iterator[bytes
             return
         length, is_record = parser.parse(header, offset, size, number)
         if len(header) < parser.header_length or length < 0:
-            raise ValueError(f"the header X'{header.hex().upper()}' is cut short, or says that {length} bytes follow")
+            raise WrongValue(f"the header X'{header.hex().upper()}' is cut short, or says that {length} bytes follow")
         data = file.read(length)
         if len(data) < length:
-            raise ValueError(f"{length} bytes should follow, {len(data)} are left")
+            raise WrongValue(f"{length} bytes should follow, {len(data)} are left")
         if is_record:
             yield header + data if parser.header_in_record else data
             number += 1
@@ -138,7 +138,7 @@ def extracted(
         try:
             record = next(source, None)
             if record is not None and not isinstance(record, bytes):
-                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # reported as any other
+                raise WrongType(f"a record is {type(record).__name__}, not bytes")  # reported as any other
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises is reported with its place
             record, problem = None, error
         if record is not None:

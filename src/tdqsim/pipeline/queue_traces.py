@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi import JournalEntry
 from tdqsim.pipeline.limits import BOUNDS
@@ -173,12 +173,12 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 def _event(values: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an event."""
     if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(defaults):
-        raise ValueError("an event is an array of kind, task or job, queue, data, nanoseconds, and a few more")
+        raise WrongValue("an event is an array of kind, task or job, queue, data, nanoseconds, and a few more")
     columns = {**defaults, **dict(zip(defaults, values, strict=False))}
     for name, value in columns.items():
         limit = 1 << _BITS.get(name, 64) - 1
         if type(value) is not type(defaults[name]) or (type(value) is int and not -limit <= value < limit):
-            raise ValueError(f"{name} is {value!r:.40}, which is not a value like {defaults[name]!r}")
+            raise WrongValue(f"{name} is {value!r:.40}, which is not a value like {defaults[name]!r}")
     info = json.dumps(columns["info"]) if columns["info"] else None
     for name in columns.keys() & {"data", "key"}:
         columns[name] = bytes.fromhex(columns[name])

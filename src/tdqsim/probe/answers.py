@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from tdqsim.errors import ConversionError, DefinitionError, Problem
+from tdqsim.errors import ConversionError, DefinitionError, Problem, WrongValue
 from tdqsim.hosting import codepage
 
 MAGIC: Final = "TDQPROBE"
@@ -220,7 +220,7 @@ def write_answers(answers: Answers, *, page: str = "819", lines: bool = True) ->
     for text in _lines(answers):
         record = codepage(page).encode(text)
         if len(record) > RECORD_BYTES:
-            raise ValueError(f"{text[:60]}...: the record has {len(record)} bytes; allowed are {RECORD_BYTES}")
+            raise WrongValue(f"{text[:60]}...: the record has {len(record)} bytes; allowed are {RECORD_BYTES}")
         written += record + end if lines else record.ljust(RECORD_BYTES, space)
     return written
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tdqsim.errors import WrongValue
 from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 
@@ -217,7 +218,7 @@ class _Writer:
     def group(self, case: ProbeCase, first: ProbeStep) -> None:
         """Start another task, and write what it does."""
         if first.kind == "begun" and self.number > 1:
-            raise ValueError(
+            raise WrongValue(
                 f"{case.rule}: cases with begun must stand in the first program, which transaction &TF runs"
             )
         self.group_count += 1

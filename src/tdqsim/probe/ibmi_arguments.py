@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from tdqsim.errors import WrongValue
 from tdqsim.hosting import codepage
 from tdqsim.ibmi import pack_binary, pack_decimal
 
@@ -54,6 +55,6 @@ def _input(kind: str, value: str) -> bytes:
         return _PAGE.encode(name.ljust(_NAME) + library.ljust(_NAME))
     sized = _SIZED.fullmatch(kind)
     if sized is None:
-        raise ValueError(f"{kind}:{value}: this is no parameter of a call")
+        raise WrongValue(f"{kind}:{value}: this is no parameter of a call")
     length = int(sized[2])
     return pack_decimal(int(value), length) if sized[1] == "p" else _PAGE.encode(value.ljust(length))

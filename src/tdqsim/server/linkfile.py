@@ -31,6 +31,8 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from tdqsim.errors import WrongValue
+
 _TO: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]{1,253})):([0-9]{1,5})", re.ASCII)
 _HIGHEST_PORT: Final = 65535
 
@@ -45,7 +47,7 @@ def dialled(to: str) -> tuple[str, int] | None:
         return None
     match = _TO.fullmatch(to)
     if match is None or not 1 <= int(match[3]) <= _HIGHEST_PORT:
-        raise ValueError("must be host:port or [IPv6 address]:port, with a port from 1 to 65535")
+        raise WrongValue("must be host:port or [IPv6 address]:port, with a port from 1 to 65535")
     if match[1]:
         _check_ip(match[1])
     return match[1] or match[2], int(match[3])
@@ -60,7 +62,7 @@ def _check_ip(value: str) -> str:
     try:
         return str(ip_address(value)) if value else value
     except ValueError:
-        raise ValueError("must be an IP address, such as 127.0.0.1") from None
+        raise WrongValue("must be an IP address, such as 127.0.0.1") from None
 
 
 _PATH = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -104,7 +106,7 @@ class LinkedSystem(_Strict):
     @model_validator(mode="after")
     def _together(self) -> Self:
         if bool(self.rmtlocname) != bool(self.to):
-            raise ValueError(f"{self.name}: give rmtlocname and 'to' together, or neither if it connects to this side")
+            raise WrongValue(f"{self.name}: give rmtlocname and 'to' together, or neither if it connects to this side")
         return self
 
 
@@ -134,21 +136,21 @@ class ServedLinks(_Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if bool(self.regions) == bool(self.systems):
-            raise ValueError(f"{self.name}: give regions or systems: a region links to regions, a system to systems")
+            raise WrongValue(f"{self.name}: give regions or systems: a region links to regions, a system to systems")
         _once(self.name, "sysid", (each.sysid for each in self.regions))
         _once(self.name, "applid", (each.applid for each in self.regions))
         _once(self.name, "rmtlocname", (each.rmtlocname for each in self.systems if each.to))
         _once(self.name, "name", (each.name for each in self.systems if not each.to))
         if self.name in {each.applid for each in self.regions} | {each.name for each in self.systems}:
-            raise ValueError(f"{self.name}: it cannot be linked to itself")
+            raise WrongValue(f"{self.name}: it cannot be linked to itself")
         awaited = [
             *(each.applid for each in self.regions if not each.to),
             *(each.name for each in self.systems if not each.to),
         ]
         if awaited and self.port is None:
-            raise ValueError(f"{self.name}: needs a port, because {awaited[0]} has no 'to' and connects to this side")
+            raise WrongValue(f"{self.name}: needs a port, because {awaited[0]} has no 'to' and connects to this side")
         if not awaited and self.port is not None:
-            raise ValueError(f"{self.name}: port {self.port}: not used, because every link has 'to'")
+            raise WrongValue(f"{self.name}: port {self.port}: not used, because every link has 'to'")
         return self
 
 
@@ -156,7 +158,7 @@ def _once(where: str, what: str, values: Iterable[str]) -> None:
     names: set[str] = set()
     for value in values:
         if value in names:
-            raise ValueError(f"{where}: {what} {value} occurs twice")
+            raise WrongValue(f"{where}: {what} {value} occurs twice")
         names.add(value)
 
 

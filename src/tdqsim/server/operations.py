@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tdqsim.cics import parse_cemt
+from tdqsim.errors import WrongValue
 from tdqsim.facts import table
 from tdqsim.languages import Resolved
 from tdqsim.server.users import Role
@@ -55,7 +56,7 @@ def _rows() -> dict[str, dict[str, ServerOperation]]:
     for row in table("operations"):
         one = ServerOperation(row["operation"], Role(row["role"]), row["audit"])
         if rows.setdefault(row["operation"], {}).setdefault(row["value"], one) != one:
-            raise ValueError(f"facts/operations.tsv: {row['operation']} has two roles, or two audit texts")
+            raise WrongValue(f"facts/operations.tsv: {row['operation']} has two roles, or two audit texts")
     return rows
 
 

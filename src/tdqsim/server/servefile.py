@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tdqsim.definitions import read_model, read_plain
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongValue
 from tdqsim.server.cmci.requests import is_name
 from tdqsim.server.errors import ServeError
 from tdqsim.server.linkfile import ServedLinks, check_names_once
@@ -97,7 +97,7 @@ class ListenerPorts(_Strict):
 
 def _check_plex(value: str) -> str:
     if not is_name(value):
-        raise ValueError("must be 1 to 8 of A-Z, 0-9, $, @ and #")
+        raise WrongValue("must be 1 to 8 of A-Z, 0-9, $, @ and #")
     return value.upper()
 
 
@@ -139,7 +139,7 @@ def _check_url(value: str) -> str:
     except ValueError:
         right = False
     if not right or not value.isascii() or not value.isprintable() or " " in value:
-        raise ValueError("must be the http or https URL of a webhook, without a user")
+        raise WrongValue("must be the http or https URL of a webhook, without a user")
     return value
 
 
@@ -171,7 +171,7 @@ def _check_address(value: str) -> str:
     try:
         return str(ip_address(value))
     except ValueError:
-        raise ValueError("must be an IP address, such as 127.0.0.1") from None
+        raise WrongValue("must be an IP address, such as 127.0.0.1") from None
 
 
 class ServeFile(_Strict):

@@ -40,7 +40,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tdqsim.definitions import read_model, read_private
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import TdqError, UsageError, WrongValue
 from tdqsim.hosting import capitals
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.errors import ServeError
@@ -372,7 +372,7 @@ _ID_RULE: Final = "must be 1 to 10 of A-Z, 0-9, $, #, @ and _, not beginning wit
 
 def _check_id(value: str) -> str:
     if not _ID.fullmatch(capitals(value)):
-        raise ValueError(_ID_RULE)
+        raise WrongValue(_ID_RULE)
     return capitals(value)
 
 
@@ -382,9 +382,9 @@ def _check_hash(value: str) -> str:
     try:
         parameters = extract_parameters(value)
     except InvalidHashError:
-        raise ValueError("must be an Argon2 hash written by tdq users") from None
+        raise WrongValue("must be an Argon2 hash written by tdq users") from None
     if parameters.type is not Type.ID:
-        raise ValueError("must be an Argon2id hash")
+        raise WrongValue("must be an Argon2id hash")
     limits = (
         ("hash_memory_kib", parameters.memory_cost),
         ("hash_rounds", parameters.time_cost),
@@ -392,29 +392,29 @@ def _check_hash(value: str) -> str:
     )
     for name, given in limits:
         if not 1 <= given <= BOUNDS[name]:
-            raise ValueError(f"asks for {given} of {name}; at most {BOUNDS[name]} is allowed")
+            raise WrongValue(f"asks for {given} of {name}; at most {BOUNDS[name]} is allowed")
     return value
 
 
 def _check_verifiers(value: Any) -> dict[int, bytes]:
     if not isinstance(value, dict):
-        raise ValueError("must be a mapping of password levels")  # pydantic needs a ValueError
+        raise WrongValue("must be a mapping of password levels")  # pydantic needs a ValueError
     verifiers = {}
     for level, digits in value.items():
         number = int(level) if isinstance(level, str) and level in map(str, _VERIFIERS) else -1
         if number not in _VERIFIERS:
-            raise ValueError("password levels are 0, 2 and 4")
+            raise WrongValue("password levels are 0, 2 and 4")
         if not isinstance(digits, str) or not re.fullmatch(
             rf"[0-9A-Fa-f]{{{2 * _VERIFIERS[number]}}}", digits, re.ASCII
         ):
-            raise ValueError(f"a verifier of level {number} has {2 * _VERIFIERS[number]} hexadecimal digits")
+            raise WrongValue(f"a verifier of level {number} has {2 * _VERIFIERS[number]} hexadecimal digits")
         verifiers[number] = bytes.fromhex(digits)
     return verifiers
 
 
 def _check_flag(value: object) -> bool:
     if not isinstance(value, str) or value.lower() not in ("yes", "no", "true", "false"):
-        raise ValueError("must be yes or no")
+        raise WrongValue("must be yes or no")
     return value.lower() in ("yes", "true")
 
 
@@ -438,7 +438,7 @@ def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
     ids: set[str] = set()
     for entry in entries:
         if entry.id in ids:
-            raise ValueError(f"user {entry.id} is given twice")
+            raise WrongValue(f"user {entry.id} is given twice")
         ids.add(entry.id)
     return entries
 

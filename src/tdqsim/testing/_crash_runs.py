@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.callables import why_unusable
-from tdqsim.errors import StoreDamaged, UsageError
+from tdqsim.errors import StoreDamaged, UsageError, WrongValue
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import Crashed, FaultPlan
 from tdqsim.ibmi import System
@@ -192,7 +192,7 @@ class Enumeration(Generic[Subject]):
         here = list(range(len(names)) if self.points is None else self.points)
         stray = [point for point in here if point not in range(len(names))]
         if stray:
-            raise ValueError(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
+            raise WrongValue(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
         return here
 
     def search(self, search: FaultSearch, *, shared: bool) -> CrashReport:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Protocol
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongValue
 from tdqsim.testing._footprints import Footprint
 
 Deviations = tuple[tuple[int, int], ...]
@@ -80,7 +80,7 @@ class Schedule:
                 return cls(tuple(sorted((int(step), int(number)) for step, number in pairs)), slack=slack)
         except ValueError:
             pass
-        raise ValueError(
+        raise WrongValue(
             f"schedule {token!r}: allowed are pct:SEED:DEPTH:STEPS and at:STEP=TASK,STEP=TASK..., "
             "each with +SECONDS of slack"
         )

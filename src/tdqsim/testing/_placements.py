@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from tdqsim.errors import WrongValue
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import AnyFault, Fault, FaultPlan, MessageFault
 from tdqsim.testing._explorer import Explorer, Walk
@@ -31,11 +32,11 @@ def candidates_of(faults: Iterable[AnyFault], most: int) -> tuple[Candidate, ...
         ValueError: one is neither a Fault nor a MessageFault, or ``most`` is negative.
     """
     if most < 0:
-        raise ValueError(f"max_faults {most!r}: allowed are 0 or more")
+        raise WrongValue(f"max_faults {most!r}: allowed are 0 or more")
     found = []
     for fault in faults:
         if not isinstance(fault, Fault | MessageFault):
-            raise ValueError(f"{fault!r}: an exploration places faults of the kinds Fault and MessageFault")
+            raise WrongValue(f"{fault!r}: an exploration places faults of the kinds Fault and MessageFault")
         found.append(fault)
     return tuple(found)
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.errors import ExtraMissing
+from tdqsim.errors import ExtraMissing, WrongValue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_PER_MICROSECOND: Final = 1000
@@ -64,7 +64,7 @@ class FrozenClock(Clock):
             ValueError: the number is negative.
         """
         if seconds < 0:
-            raise ValueError(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
+            raise WrongValue(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
         self.advance_to(self.time_ns() + round(seconds * NS_PER_SECOND))
 
     def advance_to(self, moment_ns: int) -> None:

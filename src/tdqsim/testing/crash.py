@@ -27,7 +27,7 @@ from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, Resource
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongValue
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.ibmi import System
@@ -93,7 +93,7 @@ def enumerate_crashes(
         ValueError: there is no point with a number that was given, or ``orders`` or ``order`` is not allowed.
     """
     if orders is not None and orders < 1:
-        raise ValueError(f"orders {orders!r}: allowed are 1 or more")
+        raise WrongValue(f"orders {orders!r}: allowed are 1 or more")
     candidates = candidates_of(faults, max_faults)
     pasted = {"prepare": prepare} if prepare is not None else {}
     enumeration = Enumeration(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongType, WrongValue
 from tdqsim.facts import table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -204,7 +204,7 @@ def _job_event(values: list[Any]) -> JobEvent:
         bytes.fromhex(data), bytes.fromhex(key)
     bytes.fromhex(event.info.get("key", ""))
     if event.job and event.job.count("/") != _JOB_SLASHES:
-        raise ValueError(event.job)
+        raise WrongValue(event.job)
     return event
 
 
@@ -214,9 +214,9 @@ def _check_info(info: Facts) -> None:
     for name, value in info.items():
         wanted = _KINDS.get(name)
         if wanted is not None and not isinstance(value, wanted):
-            raise TypeError(name, value)
+            raise WrongType(name, value)
 
 
 def _check(values: Iterable[object], kind: type) -> None:
     if not all(isinstance(value, kind) and (kind is not int or not isinstance(value, bool)) for value in values):
-        raise TypeError(values)
+        raise WrongType(values)

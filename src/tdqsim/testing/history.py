@@ -45,7 +45,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.symbolic_links import stays_here
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongValue
 from tdqsim.faults.hooks import recorded
 from tdqsim.report.flows import resource_of
 from tdqsim.testing import _lazy_modules
@@ -82,7 +82,7 @@ class History:
 
     def __init__(self, limit: int = 100_000, *, path: Path | str | None = None, batch: int = _BATCH) -> None:
         if limit < 1 or batch < 1:
-            raise ValueError(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
+            raise WrongValue(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
         self._ring: deque[RawEvent] = deque(maxlen=limit)
         self._batch: list[RawEvent] = []
         self._file: IO[str] | None = None

@@ -50,7 +50,7 @@ from typing import Final, Literal
 
 from tdqsim.cics import Abend
 from tdqsim.core.callables import why_unusable
-from tdqsim.errors import UsageError, WouldWaitForever
+from tdqsim.errors import UsageError, WouldWaitForever, WrongValue
 from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.testing._explorer import Draw, Explorer, identity
 from tdqsim.testing._orders import Broken, Deviations, Policy, Redundant, Schedule, Written, policy_of
@@ -282,11 +282,11 @@ def explore(
     if reason := why_unusable(scenario, "stage"):
         raise UsageError(f"scenario: {reason}")
     if schedules < 1 or depth < 1 or (preemptions is not None and preemptions < 0):
-        raise ValueError("allowed are: schedules 1 or more, depth 1 or more, preemptions 0 or more")
+        raise WrongValue("allowed are: schedules 1 or more, depth 1 or more, preemptions 0 or more")
     if not 0 <= slack < float("inf"):
-        raise ValueError(f"slack {slack!r}: allowed are 0 or more seconds")
+        raise WrongValue(f"slack {slack!r}: allowed are 0 or more seconds")
     if method not in ("pct", "exhaustive"):
-        raise ValueError(f"method {method!r}: allowed are pct and exhaustive")
+        raise WrongValue(f"method {method!r}: allowed are pct and exhaustive")
     every = method == "exhaustive" and preemptions is not None
     search = FaultSearch(
         candidates_of(faults, max_faults), max_faults, lambda: Explorer(reduce=not every, most=preemptions or 0)

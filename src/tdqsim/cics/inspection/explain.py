@@ -31,7 +31,7 @@ from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.state_table import final_target
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongType, WrongValue
 from tdqsim.facts import Cvda, Resp, notice_words
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def explain(
         UsageError: ``record`` is given, but no history is attached.
     """
     if not isinstance(name, str):
-        raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
+        raise WrongType(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
     if record is not None and not hasattr(region.recorder, "story"):
         raise UsageError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
@@ -127,7 +127,7 @@ def _other(region: RegionData, kind: str, name: str, probe: TaskBase) -> tuple[s
     if kind == "TASK":
         return tuple(of_task_number(region, name))
     if kind not in tuple(RESOURCES):  # whatever its type, also one that has no hash
-        raise ValueError(f"kind {kind!r:.40}: allowed are TDQUEUE, TASK, {', '.join(RESOURCES)}")
+        raise WrongValue(f"kind {kind!r:.40}: allowed are TDQUEUE, TASK, {', '.join(RESOURCES)}")
     return tuple(RESOURCES[kind](probe, name))
 
 

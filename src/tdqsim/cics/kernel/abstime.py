@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
+from tdqsim.errors import WrongValue
+
 ABSTIME_LENGTH: Final = 8
 """Bytes of an ABSTIME: 15 digits and a sign, packed."""
 
@@ -46,7 +48,7 @@ def abstime_of(local: datetime) -> int:
         ValueError: the datetime has a time zone.
     """
     if local.tzinfo is not None:
-        raise ValueError(f"{local!r} has a time zone; ABSTIME is computed from local time without one")
+        raise WrongValue(f"{local!r} has a time zone; ABSTIME is computed from local time without one")
     return (local - _ORIGIN) // _MILLISECOND
 
 
@@ -57,7 +59,7 @@ def local_time(value: int) -> datetime:
         ValueError: the number is negative or past the year 9999.
     """
     if not 0 <= value <= _LAST:
-        raise ValueError(f"{value!r} is not the ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999")
+        raise WrongValue(f"{value!r} is not the ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999")
     return _ORIGIN + value * _MILLISECOND
 
 
@@ -68,7 +70,7 @@ def pack_abstime(value: int) -> bytes:
         ValueError: the number is negative or has more than 15 digits.
     """
     if not 0 <= value <= _HIGHEST:
-        raise ValueError(f"{value!r} is not an ABSTIME; allowed are 0 to {_HIGHEST}")
+        raise WrongValue(f"{value!r} is not an ABSTIME; allowed are 0 to {_HIGHEST}")
     return bytes.fromhex(f"{value:015d}{_POSITIVE}")
 
 
@@ -80,7 +82,7 @@ def unpack_abstime(data: bytes) -> int:
     """
     text = bytes(data).hex().upper()
     if len(data) != ABSTIME_LENGTH or not text[:-1].isdigit() or text[-1] not in "CFAE":
-        raise ValueError(f"X'{text}' is not an ABSTIME: 8 bytes packed decimal with a plus sign")
+        raise WrongValue(f"X'{text}' is not an ABSTIME: 8 bytes packed decimal with a plus sign")
     return int(text[:-1])
 
 

@@ -32,6 +32,7 @@ from typing import (
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import issued
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.errors import WrongValue
 from tdqsim.facts import EIBFN, Cvda, Resp
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ COMMANDS: dict[str, Command] = {}
 
 def _register(name: str, function: Callable[..., Any], conditions: str, receives: Mapping[str, Opt] | None) -> None:
     if name in COMMANDS:
-        raise ValueError(f"command {name} is declared twice: {COMMANDS[name].function} and {function}")
+        raise WrongValue(f"command {name} is declared twice: {COMMANDS[name].function} and {function}")
     raised = frozenset(Resp[condition] for condition in conditions.split())
     COMMANDS[name] = Command(name, function, raised, receives or {})
 

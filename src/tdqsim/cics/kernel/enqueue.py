@@ -16,7 +16,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.core.fiber import WAIT, WaitMark
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _POOL: Final = "EXECSTRN"
 def _name(task: TaskData, resource: object, length: int | None) -> bytes:
     name = task._region.encode(resource) if isinstance(resource, str) else resource
     if not isinstance(name, bytes | bytearray):
-        raise TypeError(f"resource {resource!r}: allowed are bytes and str")
+        raise WrongType(f"resource {resource!r}: allowed are bytes and str")
     size = len(name) if length is None else length
     if not 0 < size <= _LONGEST:
         raise Condition(Resp.LENGERR, 1, f"the name has {size} bytes; allowed are 1 to {_LONGEST}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.spelling import did_you_mean
-from tdqsim.errors import DefinitionError, Problem, UsageError
+from tdqsim.errors import DefinitionError, Problem, UsageError, WrongType
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -181,7 +181,7 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
         TypeError: one name stands where a list of names is wanted; it would be taken letter by letter.
     """
     if isinstance(handlers, str):
-        raise TypeError(
+        raise WrongType(
             f"handlers is {handlers!r:.100}; allowed is a list of names of modules: handlers=[{handlers!r:.100}]"
         )
     if isinstance(handlers, Mapping):

@@ -35,6 +35,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
+from tdqsim.errors import WrongValue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ class StartOrder(NamedTuple):
             numbers = [hhmmss, *(part or 0 for part in (hours, minutes, seconds))]
             types = {type(each) for each in numbers}, {type(of_day), type(protect)}
             if types != ({int}, {bool}) or len(request.reqid) > _LONGEST_NAME:
-                raise ValueError(str(order)[:200])
+                raise WrongValue(str(order)[:200])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Condition(Resp.ISCINVREQ, detail=f"a START that cannot be read: {error}") from error
         return cls(request, StartTime(hhmmss, hours, minutes, seconds, of_day), protect)

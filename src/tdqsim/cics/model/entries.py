@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.model.unit import Record
-from tdqsim.errors import StoreDamaged
+from tdqsim.errors import StoreDamaged, WrongType, WrongValue
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -56,7 +56,7 @@ def read_entry(store: Path, key: bytes, value: bytes) -> Record:
         text = str(value, "utf-8")
         record, end = _decode(text)
         if not isinstance(record, dict) or end != len(text):
-            raise TypeError(f"it is {text}")  # one place says what is wrong
+            raise WrongType(f"it is {text}")  # one place says what is wrong
     except (TypeError, ValueError) as error:
         raise damaged(store, key, error) from error
     return record
@@ -106,7 +106,7 @@ def resource_of(store: Path, key: bytes, record: Record) -> defs.Resource:
             return _kinds()[kind].model_validate(given)
         plain, known = _plain_queue()
         if "name" not in given or not given.keys() <= known:
-            raise ValueError(f"it has the attributes {', '.join(given)}")  # one place says what is wrong
+            raise WrongValue(f"it has the attributes {', '.join(given)}")  # one place says what is wrong
         for moment in given.keys() & _MOMENTS:
             if given[moment] is not None:
                 given[moment] = datetime.fromisoformat(given[moment])

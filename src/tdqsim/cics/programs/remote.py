@@ -26,7 +26,7 @@ from tdqsim.cics.programs.running import find_program, on_level, run_program
 from tdqsim.cics.programs.table import Programs
 from tdqsim.core.messages import DATA_LIMIT
 from tdqsim.core.transport import LinkDown
-from tdqsim.errors import RegionClosed, UsageError, WouldWaitForever
+from tdqsim.errors import RegionClosed, UsageError, WouldWaitForever, WrongValue
 from tdqsim.facts import Resp, table
 
 LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
@@ -91,13 +91,13 @@ class Passed(NamedTuple):
                 and start + sum(lengths) == len(form)
                 and (name is None or isinstance(name, str))
             ):
-                raise ValueError(str(head)[:200])
+                raise WrongValue(str(head)[:200])
             area = form[start : start + sent]
             channel = None if name is None else Channel(name)
             at = start + sent
             for word, kind, length in listed:
                 if channel is None or not isinstance(word, str):
-                    raise ValueError(str(listed)[:200])
+                    raise WrongValue(str(listed)[:200])
                 channel.containers[word] = Container(form[at : at + length], kind)
                 at += length
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

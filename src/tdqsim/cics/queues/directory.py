@@ -19,6 +19,7 @@ from tdqsim.cics.model.region import Recorder, RegionData, RegionLink
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.binding import bind, read_negative, set_enablestatus
 from tdqsim.cics.queues.state_table import check_access, not_installed, target_of
+from tdqsim.errors import WrongType
 from tdqsim.facts import Cvda, Resp
 
 _QZERO: Final = Resp.QZERO  # a global is faster than the attribute of the enum class
@@ -114,7 +115,7 @@ class Directory:
             Condition: QIDERR, SYSIDERR.
         """
         if not isinstance(name, str):
-            raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
+            raise WrongType(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
         if self.watched:
             wrapper = self._watched_target(name, sysid)
             if sysid is None and name in self.installed:

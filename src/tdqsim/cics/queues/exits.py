@@ -45,7 +45,7 @@ from tdqsim.cics.queues.binding import read_negative
 from tdqsim.cics.queues.directory import Directory, Watched, empty, fit
 from tdqsim.cics.queues.state_table import check_state, target_of
 from tdqsim.core.callables import why_unusable
-from tdqsim.errors import UsageError
+from tdqsim.errors import UnknownAttribute, UsageError
 from tdqsim.facts import EIBRCODE, LIMITS, Resp, table
 
 ExitPoint = Literal["XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC"]
@@ -76,7 +76,7 @@ class _Parameters:
 
     def __setattr__(self, name: str, value: object) -> None:
         if hasattr(self, name) and name not in _CHANGEABLE[self.point]:
-            raise AttributeError(f"{name.upper()} cannot be changed by an exit program at {self.point}")
+            raise UnknownAttribute(f"{name.upper()} cannot be changed by an exit program at {self.point}")
         object.__setattr__(self, name, value)
 
 

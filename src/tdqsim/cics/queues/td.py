@@ -20,6 +20,7 @@ from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.queues.binding import read_negative
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.core.argument_types import BARE, raise_wrong_type
+from tdqsim.errors import WrongType
 from tdqsim.facts import LIMITS, Resp
 
 QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
@@ -190,7 +191,7 @@ def _record(queue: str, from_: object, length: int | None) -> bytes:
     """The record given by FROM and LENGTH; empty for a LENGTH below 1, which the queue then refuses."""
     if not isinstance(from_, AREAS):
         cure = f"; region.encode({from_!r:.40}) is text in the region's code page" if isinstance(from_, str) else ""
-        raise TypeError(f"WRITEQ TD {queue!r:.40}: from_ is {from_!r:.40}; a record is bytes{cure}")
+        raise WrongType(f"WRITEQ TD {queue!r:.40}: from_ is {from_!r:.40}; a record is bytes{cure}")
     data = bytes(from_)
     if length is None:
         return data

@@ -10,6 +10,7 @@ from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import FrameDecoder
 from tdqsim.core.transport import Pipe
+from tdqsim.errors import WrongValue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Link:
             ValueError: there is no such message.
         """
         if step not in _ALL_STEPS or nth < 1:
-            raise ValueError(f"{step!r} ({nth}): allowed are {', '.join(_ALL_STEPS)}, and 1 or more")
+            raise WrongValue(f"{step!r} ({nth}): allowed are {', '.join(_ALL_STEPS)}, and 1 or more")
         self._cut_at, self._passes = step, nth
 
     def delay_at(self, step: str) -> None:
@@ -91,7 +92,7 @@ class Link:
             ValueError: there is no such message.
         """
         if step not in _ALL_STEPS:
-            raise ValueError(f"{step!r}: allowed are {', '.join(_ALL_STEPS)}")
+            raise WrongValue(f"{step!r}: allowed are {', '.join(_ALL_STEPS)}")
         self._held_at = step
         self._serve_at_once(at_once=False)
         self._pipe.holds = self._is_held

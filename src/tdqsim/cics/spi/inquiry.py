@@ -27,6 +27,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.requests import refusal
+from tdqsim.errors import WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.info import Info, Value
 
@@ -106,7 +107,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         self.name, self.info = name, info
         if isinstance(readers, Mapping):
             if INQUIRE_OPTIONS[name].keys() != readers.keys():
-                raise ValueError(f"INQUIRE {name}: {sorted(INQUIRE_OPTIONS[name].keys() ^ readers.keys())}")
+                raise WrongValue(f"INQUIRE {name}: {sorted(INQUIRE_OPTIONS[name].keys() ^ readers.keys())}")
             readers = _the_same(readers)
         self.readers = readers
         self.keys, self.find, self.identity = keys, find, identity

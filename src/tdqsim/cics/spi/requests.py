@@ -13,6 +13,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import TdQueue
+from tdqsim.errors import WrongType
 from tdqsim.facts import Cvda, Resp, table
 
 RESERVED: Final = "C"
@@ -45,7 +46,7 @@ def queue_name(value: object) -> str:
         TypeError: the value is not a str.
     """
     if not isinstance(value, str):
-        raise TypeError(f"tdqueue {value!r}: the name of a queue is a str of 1 to 4 characters")
+        raise WrongType(f"tdqueue {value!r}: the name of a queue is a str of 1 to 4 characters")
     return value.rstrip(" ")
 
 

@@ -30,7 +30,7 @@ from tdqsim.cics.spi.inquiry import Reader, ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.statistics_types import TYPES, record_of, total_of
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, Cvda
 from tdqsim.facts.inquiries import StatisticsInfo, StatisticsOption
 
@@ -123,7 +123,7 @@ def _name(value: object) -> str:
         TypeError: the value is not a str.
     """
     if not isinstance(value, str):
-        raise TypeError(f"resid {value!r}: the name of a resource is a str of 1 to 8 characters")
+        raise WrongType(f"resid {value!r}: the name of a resource is a str of 1 to 8 characters")
     return value.rstrip(" ")
 
 

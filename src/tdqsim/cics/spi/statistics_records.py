@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import pack_abstime
 from tdqsim.core.codepage import CodePage
-from tdqsim.errors import UsageError
+from tdqsim.errors import UnknownName, UsageError
 from tdqsim.facts import Cvda, table
 
 _FULLWORD_MAXIMUM: Final = 2**31 - 1
@@ -89,7 +89,7 @@ class StatisticsRecord:
         for field in _layout(self.record):
             if field.name == name:
                 return self._value(field)
-        raise KeyError(name)
+        raise UnknownName(name)
 
     def _value(self, field: _RecordField) -> Any:
         if field.origin.isdigit():

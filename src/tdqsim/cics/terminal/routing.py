@@ -45,6 +45,7 @@ from tdqsim.cics.programs.remote import Passed
 from tdqsim.cics.terminal.screen import Input, Screen, Sent
 from tdqsim.cics.terminal.surrogate import SESSION_FAILED, Surrogate, input_form, read_input, serve_terminal
 from tdqsim.core.fiber import WAIT
+from tdqsim.errors import WrongValue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Routing:
                 case [str(transid), int(count)] if 0 < count <= _MOST:
                     pass
                 case other:
-                    raise ValueError(str(other)[:200])
+                    raise WrongValue(str(other)[:200])
         except (ValueError, RecursionError) as error:
             raise Condition(Resp.ISCINVREQ, detail=f"a request for tasks that cannot be read: {error}") from error
         if terminal not in region.terminals:

@@ -32,7 +32,7 @@ from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import NOT_AHEAD, Work
-from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, WrongValue
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
@@ -268,7 +268,7 @@ class Durable:
         cost = 0
         for key, value in meta.items():
             if len(key) > layout.MAX_NAME:
-                raise ValueError(f"meta data key of {len(key)} bytes: at most {layout.MAX_NAME}")
+                raise WrongValue(f"meta data key of {len(key)} bytes: at most {layout.MAX_NAME}")
             if value is not None:
                 cost += self.room.cost(len(key) + len(value))
         if cost and not any(work.reads for work in works):
@@ -291,7 +291,7 @@ class Durable:
             StoreError: the store is open for reading only.
         """
         if self.queue(name) is not None:
-            raise ValueError(f"queue {name!r} exists already")
+            raise WrongValue(f"queue {name!r} exists already")
         layout.check_queue(name, order, key_length)
         if self.readonly:
             raise self.only_read()

@@ -32,7 +32,7 @@ from struct import Struct, unpack_from
 from typing import Final, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
-from tdqsim.errors import StoreDamaged
+from tdqsim.errors import StoreDamaged, WrongType, WrongValue
 
 FORMAT: Final = 1
 """The version of this layout and of the records of regions and systems; other formats are refused."""
@@ -184,7 +184,7 @@ def encode(key: bytes, part: Sequence[Item]) -> bytes:
     elif isinstance(item, Entry):
         rest = FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
     else:
-        raise TypeError(f"a record is bytes, not {type(item).__name__}")
+        raise WrongType(f"a record is bytes, not {type(item).__name__}")
     return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
@@ -328,9 +328,9 @@ def read_head(value: bytes | None) -> Head:
 def check_queue(name: bytes, order: Order, key_length: int) -> None:
     """Raise ValueError when a queue cannot have these properties."""
     if not 0 < len(name) <= MAX_NAME:
-        raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
+        raise WrongValue(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
     if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
-        raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+        raise WrongValue(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
 
 
 def nothing() -> None:
@@ -348,8 +348,8 @@ def check_key(name: bytes, key: bytes, key_length: int) -> None:
         raise _wrong_key(name, key, key_length)
 
 
-def _wrong_key(name: bytes, key: bytes, key_length: int) -> ValueError:
-    return ValueError(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
+def _wrong_key(name: bytes, key: bytes, key_length: int) -> WrongValue:
+    return WrongValue(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
 
 
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
@@ -358,6 +358,6 @@ def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
     if len(key) != key_length:
         raise _wrong_key(name, key, key_length)
     if len(sender) > MAX_SENDER:
-        raise ValueError(f"queue {name!r}: sender of {len(sender)} bytes: at most {MAX_SENDER}")
+        raise WrongValue(f"queue {name!r}: sender of {len(sender)} bytes: at most {MAX_SENDER}")
     if not 0 <= time_ns < 2**64:
-        raise ValueError(f"queue {name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1")
+        raise WrongValue(f"queue {name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1")

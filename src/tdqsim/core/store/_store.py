@@ -35,7 +35,7 @@ from tdqsim.core.store._opening import (
     remove,
 )
 from tdqsim.core.store._volatile import Volatile
-from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError, WrongValue
 
 MEMORY_BYTES: Final = 32 << 20
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
@@ -82,11 +82,11 @@ class Store:
         memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         if durability not in ("process", "power"):
-            raise ValueError(f"durability {durability!r}: it must be 'process' or 'power'")
+            raise WrongValue(f"durability {durability!r}: it must be 'process' or 'power'")
         if memory_bytes < 1:
-            raise ValueError(f"memory_bytes {memory_bytes}: it must be 1 or more")
+            raise WrongValue(f"memory_bytes {memory_bytes}: it must be 1 or more")
         if path == "":
-            raise ValueError("path '': it must name a directory ('.' is the current one), or be None")
+            raise WrongValue("path '': it must name a directory ('.' is the current one), or be None")
         self._temporary = path is None
         self.path = _new_directory() if path is None else Path(path)
         self.readonly = readonly

@@ -18,7 +18,7 @@ from tdqsim.core.store._keyed import KeyedQueue
 from tdqsim.core.store._layout import Order, check_queue
 from tdqsim.core.store._memory import PER_RECORD, LifoQueue, VolatileQueue
 from tdqsim.core.store._opening import remove
-from tdqsim.errors import StoreFull
+from tdqsim.errors import StoreFull, WrongValue
 
 _KINDS: Final = {Order.FIFO: VolatileQueue, Order.LIFO: LifoQueue, Order.KEYED: KeyedQueue}
 
@@ -55,7 +55,7 @@ class Volatile:
         """
         check_queue(name, order, key_length)
         if self.queue(name) is not None:
-            raise ValueError(f"queue {name!r} exists already")
+            raise WrongValue(f"queue {name!r} exists already")
         return self._made(bytes(name), order, key_length)
 
     def _made(self, name: bytes, order: Order, key_length: int) -> VolatileQueue:

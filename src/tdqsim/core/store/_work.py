@@ -32,7 +32,7 @@ from tdqsim.core.store._layout import (
 )
 from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
-from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.errors import StoreDamaged, StoreFull, WrongValue
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue, StoredItem
@@ -138,7 +138,7 @@ class Work:
 
     def _hold(self, cost: int) -> None:
         if cost > _TOO_MUCH:
-            raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
+            raise WrongValue(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
         room = durable.room
         if room.left < cost:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, WrongValue
 from tdqsim.pipeline.stages.events import COLUMNS
 
 Row = tuple[int, int | None, Mapping[str, object] | Exception]
@@ -29,7 +29,7 @@ _QUOTE: Final = b'"'
 _OPEN: Final = "a quote is not closed; double a quote that belongs to the text"
 
 
-class BadEvent(ValueError):
+class BadEvent(WrongValue):
     """A value that is not allowed in an event; the text names its column."""
 
 

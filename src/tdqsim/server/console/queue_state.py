@@ -8,7 +8,7 @@ from typing import Final
 
 from tdqsim import state
 from tdqsim.cics import Condition, Region
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda
 from tdqsim.languages import local_time
 from tdqsim.state import Prediction
@@ -128,4 +128,4 @@ def as_value(option: str, value: str) -> str | int:
     try:
         return int(value)
     except ValueError:
-        raise ValueError(f"{option} is a number from {known.lowest} to {known.highest}") from None
+        raise WrongValue(f"{option} is a number from {known.lowest} to {known.highest}") from None

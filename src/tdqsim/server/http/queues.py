@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 
 from tdqsim import state
 from tdqsim.cics import Condition, Region
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongValue
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.hosting import did_you_mean
 from tdqsim.server.answers.regions import QueueDepth, QueuePage, RegionSummary
@@ -49,7 +49,7 @@ class _SetOptions(RequestBody):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError(f"give at least one option; SET TDQUEUE has {', '.join(type(self).model_fields)}")
+            raise WrongValue(f"give at least one option; SET TDQUEUE has {', '.join(type(self).model_fields)}")
         return self
 
 

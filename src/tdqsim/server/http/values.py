@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import TdqError, UsageError, WrongValue
 from tdqsim.facts import Resp
 from tdqsim.hosting import CodePage, hex_bytes
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
@@ -56,7 +56,7 @@ _Given = SkipJsonSchema[None]
 
 def _check_condition(name: str) -> str:
     if name not in Resp.__members__:
-        raise ValueError("is not a condition, such as NOSPACE or QZERO")
+        raise WrongValue("is not a condition, such as NOSPACE or QZERO")
     return name
 
 
@@ -93,7 +93,7 @@ class Records(RootModel[Annotated[list[Record], Field(max_length=BOUNDS["page_re
 
 def _check_one(body: BaseModel, *names: str) -> None:
     if [getattr(body, name) is not None for name in names if name in body.model_fields_set] != [True]:
-        raise ValueError(f"exactly one of {', '.join(names)} must be given, and must not be null")
+        raise WrongValue(f"exactly one of {', '.join(names)} must be given, and must not be null")
 
 
 def bytes_of(record: Record, page: CodePage) -> bytes:

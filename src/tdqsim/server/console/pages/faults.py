@@ -8,6 +8,7 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.cics import COMMANDS
+from tdqsim.errors import WrongValue
 from tdqsim.facts import Resp
 from tdqsim.faults import ActivePlan, AnyFault, Fault, FaultPlan
 from tdqsim.server.console.callers import Caller
@@ -77,7 +78,7 @@ class _Faults(RegionPage):
     def _fault(self) -> Fault:
         nth, times, delay = self.nth.number, self.times.number, self.delay.number
         if nth is None or times is None or delay is None:
-            raise ValueError("nth must be 1 or more, times 0 or more, and the delay a number of seconds")
+            raise WrongValue("nth must be 1 or more, times 0 or more, and the delay a number of seconds")
         return Fault(
             self.condition.text, command=self.command.text, queue=self.queue.text.strip().upper()[:4],
             transid=self.transid.text.strip()[:4], nth=int(nth), times=int(times),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.errors import UsageError
+from tdqsim.errors import UsageError, WrongValue
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.console.controls import Block, Button, TextFile, card
 from tdqsim.server.console.dialogs import confirmed
@@ -183,7 +183,7 @@ def _queues_of(text: str) -> dict[str, KeptQueue]:
 def _queue_of(given: Mapping[str, object]) -> KeptQueue:
     state, records = given["enablestatus"], given["records"]
     if state not in ("ENABLED", "DISABLED") or not isinstance(records, list):
-        raise ValueError(state)
+        raise WrongValue(state)
     return KeptQueue(
         "ENABLED" if state == "ENABLED" else "DISABLED", tuple(bytes.fromhex(each["hex"]) for each in records)
     )
