@@ -501,6 +501,28 @@ def test_with_synconreturn_the_client_commits_whatever_is_lost(linked: Linked, s
     assert two.left() == []
 
 
+@pytest.mark.rule("DPL-SYNCONRETURN-LATE")
+def test_synconreturn_in_a_unit_of_work_that_has_lost_the_region_is_refused_and_runs_nothing(linked: Linked) -> None:
+    def client(task: Task) -> Condition:
+        linked.two.link().cut_at("REPLY")
+        with pytest.raises(Condition, match="TERMERR"):
+            task.link("RPGM")
+        linked.two.link().restore()
+        with pytest.raises(Condition) as refused:
+            task.link("RPGM", syncpointonreturn=True)
+        with pytest.raises(Condition, match="ROLLEDBACK"):
+            task.syncpoint()
+        task.link("RPGM", syncpointonreturn=True)
+        return refused.value
+
+    linked.server(writes)
+    condition = linked.run(client)
+    expected = rule("DPL-SYNCONRETURN-LATE")
+    assert (condition.resp, condition.resp2) == (Resp[expected.resp], int(expected.resp2))
+    assert linked["FAR"].peek("FARQ") == [b"server"]
+    assert linked.two.left() == []
+
+
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("end", ["cut", "FAR", "purge"])
 def test_a_server_that_waits_is_ended_with_its_link(linked: Linked, end: str, *, apart: bool) -> None:

@@ -517,6 +517,38 @@ def test_one_of_two_links_is_lost(three, step, cut):
     assert three.in_doubt() == three.remembered() == set()
 
 
+@pytest.mark.rule("REC-RESYNC")
+@pytest.mark.parametrize("order", [("FARA", "FARB"), ("FARB", "FARA")], ids=str)
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize("step", ["COMMIT", "COMMITTED"])
+def test_a_decision_is_kept_until_each_of_two_regions_has_heard_it(three, step, restarted, order):
+    for cut in order:
+        three.link("NEAR", cut).cut_at(step)
+    assert write_three(three) is None
+    if restarted:
+        for applid in order:
+            three[applid].close(clean=False)
+        three.again("NEAR")
+    for applid, left in zip(order, ({"NEAR"}, set()), strict=True):
+        if restarted:
+            three.start(applid)
+        else:
+            three.link("NEAR", applid).restore()
+        assert three[applid].peek("FARQ") == [b"new"]
+        three["NEAR"].writeq_td("LOCL", b"commits what was acknowledged")
+        assert three.remembered() == left
+    assert three.in_doubt() == set()
+
+
+def test_a_cut_that_was_planned_over_a_link_does_not_come_over_the_next_one(two):
+    two["FAR"].seed("FARQ", [b"old"])
+    two.link().cut_at("PREPARE")
+    two.link().cut()
+    two.link().restore()
+    assert work(two, commit=True) == "committed"
+    assert two.link().acquired
+
+
 class Interrupted(BaseException):
     """What a program is stopped by while the decision is on its way."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 import time
 
 import pytest
@@ -16,6 +17,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.server.links import Identity
+from tdqsim.server.links.wire import BOUNDS
 from tests.server.links.authority import Authority
 
 
@@ -170,6 +172,83 @@ def test_a_link_that_is_cut_comes_back(regions):
     assert far.do(lambda: far.region.peek("FARN")) == [b"again", b"again"]
 
 
+def test_a_link_is_dialled_again_after_pauses_that_double_to_the_longest_and_begin_anew_with_each_loss(
+    regions, monkeypatch
+):
+    near, far = regions
+    pauses, slept = [], asyncio.sleep
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        return slept(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    for times in (1, 2):
+        near.do(near.link.cut)
+        eventually(lambda times=times: len(pauses) == times and near.do(lambda: near.link.acquired))
+    far.later(far.links.stop())
+    eventually(lambda: len(pauses) > 8)
+    assert pauses[:9] == [0.1, 0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2]
+
+
+def silent_caller(far, authority):
+    """A connection of one who is known, and has said nothing."""
+    plain = socket.create_connection(("127.0.0.1", far.links.port))
+    return authority.issue("NEARAPPL").context(server=False).wrap_socket(plain)
+
+
+def test_a_link_outlives_the_time_in_which_a_caller_must_identify_itself(regions, authority):
+    """The same moment ends a connection whose caller has said nothing."""
+    near, far = regions
+    first, opened, now = near.link._transport, tuple(far.links.connections), far.loop.time
+    with silent_caller(far, authority) as silent:
+        eventually(lambda: len(far.links.connections) == 2)
+        far.loop.time = lambda: now() + 11  # type: ignore[method-assign]
+        far.later(asyncio.sleep(0))
+        assert silent.recv(1) == b""
+    assert tuple(far.links.connections) == opened
+    near.do(lambda: near.region.writeq_td("FARN", b"one"))
+    assert near.link._transport is first
+
+
+def test_a_side_that_is_behind_is_sent_no_more_and_then_goes_on(regions, monkeypatch):
+    """Reading stops while more waits to be processed than may, and begins again when that is done."""
+    monkeypatch.setitem(BOUNDS, "untaken_bytes", 1)
+    near, far = regions
+    (connection,) = far.links.connections
+    busy = threading.Event()
+    working = far.engine.submit(busy.wait)
+    written = near.engine.submit(lambda: near.region.writeq_td("FARN", b"one"))
+    eventually(lambda: not connection._socket.is_reading())
+    busy.set()
+    assert working.result(300)
+    written.result(300)
+    near.do(lambda: near.region.writeq_td("FARN", b"two"))
+    assert far.do(lambda: far.region.peek("FARN")) == [b"one", b"two"]
+
+
+def test_a_side_that_does_not_read_is_given_up(side, authority, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "unsent_bytes", 2**20)
+    monkeypatch.setitem(BOUNDS, "opening_seconds", 1000)  # it is not closed for its silence
+    far = side("FARAPPL", port=0)
+    far.start()
+    with silent_caller(far, authority):
+        eventually(lambda: len(far.links.connections) == 1)
+        (connection,) = far.links.connections
+        eventually(lambda: connection._socket is not None)
+        for length in (2**24, 2**21):  # the first is more than the system takes, the second waits behind it
+            connection.send(bytes(length))
+        eventually(lambda: not far.links.connections)
+
+
+def test_a_region_that_has_ended_lets_nobody_believe_that_its_link_is_there(regions):
+    near, far = regions
+    greetings = []
+    near.links.watch(lambda way, _data: greetings.append(way))
+    far.do(far.region.close)
+    eventually(lambda: greetings.count("out") > 1)  # it was accepted, given up, and dialled again
+
+
 def test_a_region_whose_link_is_down_says_so(side):
     near = side("NEARAPPL")
     region = near.engine.make(Region, NEAR, applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
@@ -281,7 +360,9 @@ def test_who_is_let_in(regions, authority, tmp_path, caplog):
     near.do(lambda: near.region.writeq_td("FARN", b"one"))
 
 
-def test_a_side_that_is_not_who_was_dialled(side, authority):
+def test_a_side_that_is_not_who_was_dialled(side, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "redial_first_ms", 10**9)
+    monkeypatch.setitem(BOUNDS, "opening_seconds", 1000)
     far = side("FALSE", port=0)
     region = far.engine.make(Region, FAR, applid="FARAPPL", sysid="FAR", supplied_queues=False)
     link = far.links.join(region, "NEAR", "NEARAPPL")
@@ -294,6 +375,7 @@ def test_a_side_that_is_not_who_was_dialled(side, authority):
         near.later(asyncio.wait_for(near.links.up(), 1))
     assert not far.do(lambda: link.acquired)
     assert not near.do(lambda: joined.acquired)
+    eventually(lambda: not near.links.connections and not far.links.connections)
 
 
 def test_a_doubled_or_reordered_message_is_a_lost_link(regions):

@@ -105,6 +105,25 @@ def test_a_link_that_has_never_been_there_has_the_name_of_its_other_end():
     assert (shown["NETNAME"], shown["CONNSTATUS"]) == ("FARAPPL", "RELEASED")
 
 
+def test_a_link_that_is_accepted_a_second_time_takes_the_place_of_the_first(peer):
+    """What was in flight over the first is backed out, and what still comes over it is not carried out."""
+    first, lost = peer.end, []
+    first.open(lambda _data: None, lost.append)
+    peer.step("REQUEST")
+    late = peer.frame("REQUEST", data=b"late", key=KEY, command="WRITEQ TD", queue="FARQ", nosuspend=False,
+                      userid="ANNA", transid="MOVE", hops=1, dtimout_ns=-1)  # fmt: skip
+    peer.attach()
+    assert len(lost) == 1
+    with suppress(LinkDown):
+        first.send(late)
+    peer.run()
+    assert peer.link.acquired
+    assert peer.left() == (0, 0, 0, 0)
+    for kind in ("REQUEST", "PREPARE", "COMMIT"):
+        peer.step(kind)
+    assert peer.region.peek("FARQ") == [b"x"]
+
+
 @pytest.mark.parametrize("what", LOST)
 def test_what_cannot_come_yet_or_any_more_is_a_lost_link(peer, what):
     for kind in LOST[what]:
