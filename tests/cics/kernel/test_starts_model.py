@@ -24,11 +24,11 @@ DEFINITIONS = (
 )  # fmt: skip
 NO_SHRINKING = [Phase.explicit, Phase.reuse, Phase.generate]
 """A mistake is told at once, by the steps that have shown it; the long test finds fewer of them."""
-BEGIN = 1_767_225_600
+BEGIN = 1_767_225_600_000
 
 
 class Request(NamedTuple):
-    """What is to happen, and when; ``recoverable`` while the data are on the log, ``answer`` of its RETRIEVE."""
+    """What is to happen, and when, in milliseconds; ``recoverable`` while the data are on the log, ``answer`` of its RETRIEVE."""
 
     at: int
     recoverable: bool
@@ -39,7 +39,7 @@ class StartMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.place = tempfile.TemporaryDirectory(prefix="tdqsim-test-")
-        self.clock = StillClock(BEGIN * 10**9)
+        self.clock = StillClock(BEGIN * 10**6)
         self.number, self.now = 0, BEGIN
         self.waiting: dict[str, Request] = {}
         self.seen: list[str] = []
@@ -83,7 +83,8 @@ class StartMachine(RuleBasedStateMachine):
         if commit or not protect:
             kept = commit or not recoverable
             answer = reqid if kept else "NOTFND"
-            self.waiting[reqid] = Request(self.now + seconds, recoverable and kept, answer)
+            self.waiting[reqid] = Request(self.now + 1000 * seconds, recoverable and kept, answer)
+        self.advance_by(0.001)  # no two requests expire at the same moment
         self.run_what_is_due()
 
     @precondition(lambda self: self.waiting)
@@ -93,17 +94,19 @@ class StartMachine(RuleBasedStateMachine):
         self.region.execute(f"CANCEL REQID('{reqid}')", {})
         del self.waiting[reqid]
 
+    def advance_by(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.now += round(1000 * seconds)
+
     @rule(seconds=st.sampled_from([1, 5, 50, 100]))
     def advance(self, seconds: int) -> None:
-        self.clock.advance(seconds)
-        self.now += seconds
+        self.advance_by(seconds)
         self.run_what_is_due()
 
     @rule(seconds=st.sampled_from([0, 50]))
     def nothing_starts_while_the_transaction_is_disabled(self, seconds: int) -> None:
         self.region.execute("SET TRANSACTION('LATE') DISABLED", {})
-        self.clock.advance(seconds)
-        self.now += seconds
+        self.advance_by(seconds)
         self.region.execute("ASKTIME", {})
         self.region.writeq_td("LOGQ", b"commit")
         self.waiting = {reqid: each for reqid, each in self.waiting.items() if each.at > self.now}
@@ -115,8 +118,7 @@ class StartMachine(RuleBasedStateMachine):
     )
     def restart(self, how: str, seconds: int) -> None:
         self.region.close(clean=how != "emergency")
-        self.clock.advance(seconds)
-        self.now += seconds
+        self.advance_by(seconds)
         self.region = self.open(start="COLD" if how == "cold" else "AUTO")
         if how != "warm":
             self.waiting = {
