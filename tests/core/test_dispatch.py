@@ -323,6 +323,95 @@ def test_yield_lets_ready_fibers_go_first():
     assert seen == ["polite 1", "other", "polite 2"]
 
 
+@pytest.fixture
+def dispatcher():
+    """One with workers in reserve, so that its fibers switch straight to each other."""
+    dispatcher = Dispatcher()
+    for name in ("one", "two", "three"):
+        dispatcher.spawn(dispatcher.yield_now, name=name)
+    dispatcher.run()
+    return dispatcher
+
+
+class Turns:
+    """Fibers that note their turns, after a first one that does something."""
+
+    def __init__(self, dispatcher: Dispatcher, first, others: str) -> None:
+        self.dispatcher, self.seen = dispatcher, []
+        self.add("A", first)
+        for name in others:
+            self.add(name)
+
+    def add(self, name: str, work=lambda: None) -> None:
+        self.dispatcher.spawn(lambda: (self.seen.append(name), work()), name=name)
+
+    def note(self, what: str):
+        return lambda: self.seen.append(what)
+
+
+@freeze_time("2026-01-01")
+def test_a_timer_that_a_fiber_sets_is_due_before_the_next_fiber(dispatcher):
+    turns = Turns(dispatcher, lambda: dispatcher.call_at(dispatcher.clock.time_ns(), turns.note("timer")), "BC")
+    dispatcher.run()
+    assert turns.seen == ["A", "timer", "B", "C"]
+
+
+@freeze_time("2026-01-01")
+def test_a_timer_is_due_before_the_next_fiber_when_a_fiber_moves_the_clock(dispatcher):
+    turns = Turns(dispatcher, lambda: dispatcher.clock.advance(1), "BC")
+    dispatcher.call_at(dispatcher.clock.time_ns() + SECOND, turns.note("timer"))
+    dispatcher.run_ready()
+    assert turns.seen == ["A", "timer", "B", "C"]
+
+
+@freeze_time("2026-01-01")
+def test_the_end_of_a_wait_is_due_before_the_next_fiber_when_a_fiber_moves_the_clock(dispatcher):
+    def wait():
+        with pytest.raises(TimedOut):
+            Gate(dispatcher).wait(SECOND)
+        turns.seen.append("timed out")
+
+    turns = Turns(dispatcher, wait, "")
+    turns.add("B", lambda: dispatcher.clock.advance(1))
+    turns.add("C", lambda: turns.add("D"))
+    dispatcher.run_ready()
+    assert turns.seen == ["A", "B", "C", "timed out", "D"]
+
+
+def test_a_round_that_a_fiber_begins_is_over_after_those_that_are_ready(dispatcher):
+    turns = Turns(dispatcher, lambda: dispatcher.call_after_round(turns.note("round")), "B")
+    turns.add("C", lambda: turns.add("D"))
+    dispatcher.run()
+    assert turns.seen == ["A", "B", "C", "round", "D"]
+
+
+def test_the_program_outside_goes_on_as_soon_as_a_fiber_wakes_it(dispatcher):
+    gate = Gate(dispatcher)
+    turns = Turns(dispatcher, gate.unlock, "BC")
+    assert gate.wait() == "through"
+    assert turns.seen == ["A"]
+
+
+@freeze_time("2026-01-01")
+def test_a_timer_of_a_fiber_that_another_one_ends_is_due_before_the_next_fiber(dispatcher):
+    owner, gate = object(), Gate(dispatcher)
+
+    def doomed():
+        try:
+            gate.wait()
+        finally:
+            dispatcher.call_at(dispatcher.clock.time_ns(), turns.note("timer"))
+
+    def end():
+        dispatcher.end_fibers(owner, "over", RegionClosed)
+
+    dispatcher.spawn(doomed, name="doomed", owner=owner)
+    dispatcher.run()
+    turns = Turns(dispatcher, end, "BC")
+    dispatcher.run()
+    assert turns.seen == ["A", "timer", "B", "C"]
+
+
 def test_idle_hooks_run_when_nobody_is_ready_and_may_wake_somebody():
     dispatcher = Dispatcher()
     gate, commits = Gate(dispatcher), []

@@ -43,13 +43,13 @@ class Turns:
         self.on_dispatch: Callable[[Fiber], None] | None = None
         self._draw = _draw(seed)
         self.ready: deque[Fiber] = deque()
+        self.add_ready: Callable[[Fiber], object] = self.ready.append  # until fibers have ranks
         self.chooser = None
         self._live: dict[int, Fiber] = {}
-        self._ranked = False  # fibers have ranks: the ready ones are kept in the order of their places
         self._agenda = agenda
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
         self._idle_workers: list[greenlet] = []
-        self._flows = False  # a fiber may switch straight to the next one, without going through the loop
+        self._flows = False  # a fiber may switch straight to the next one: the loop has nothing else to do
         self._turns = 0  # the number of turns given so far
         self._asking = False  # the fiber was dispatched only to repeat its attempt, not because it was woken
         self._doubtful = False  # an exception interrupted something, so a wake-up may have been lost
@@ -81,19 +81,20 @@ class Turns:
     def make_ready(self, fiber: Fiber) -> None:
         self.check_thread()
         if not fiber.in_ready:
-            if fiber is not self.outside:
+            if fiber is self.outside:
+                self._flows = False
+            else:
                 self.add_ready(fiber)
             fiber.in_ready = True  # after the append: if interrupted between, it is appended twice, which is harmless
 
-    def add_ready(self, fiber: Fiber) -> None:
-        """Add a fiber to the ready ones: behind the others, or at its place once fibers have ranks."""
+    def _add_at_place(self, fiber: Fiber) -> None:
+        """Add a fiber to the ready ones at its place, once fibers have ranks."""
         ready = self.ready
-        if self._ranked:
-            place = fiber.place_ns = self._agenda.now() - fiber.rank_ns
-            if ready and ready[-1].place_ns > place:
-                ready.insert(bisect_right(ready, place, key=_PLACE), fiber)
-                return
-        ready.append(fiber)
+        place = fiber.place_ns = self._agenda.now() - fiber.rank_ns
+        if ready and ready[-1].place_ns > place:
+            ready.insert(bisect_right(ready, place, key=_PLACE), fiber)
+        else:
+            ready.append(fiber)
 
     def rank(self, fiber: Fiber, rank_ns: int) -> None:
         """Let a fiber count as ready some time before it became ready; a negative time lets it count as ready later.
@@ -101,10 +102,10 @@ class Turns:
         So a fiber with a rank overtakes those that have become ready since. It does not change the order of those
         ready already. The first call costs every later change to ready a little.
         """
-        if not self._ranked:
-            self._ranked = True
+        if self.add_ready != self._add_at_place:
             for each in self.ready:
                 each.place_ns = self._agenda.now()
+            self.add_ready = self._add_at_place
         fiber.rank_ns = rank_ns
 
     def _settle(self) -> None:
@@ -123,7 +124,8 @@ class Turns:
         if self._rounds:
             self._agenda.end_rounds(self._turns)
         if self.ready:
-            self._dispatch(self._next_ready(), flows=flows)
+            more = self.deadlines or self._rounds or self.outside.in_ready  # only the loop handles these
+            self._dispatch(self._next_ready(), flows=flows and not more)
             return True
         for hook in tuple(self.on_idle):
             hook()
@@ -139,12 +141,11 @@ class Turns:
         return fiber
 
     def _dispatch(self, fiber: Fiber, *, flows: bool = False) -> None:
-        before, flowed = self.current, self._flows
-        self._flows = flows
+        before, self._flows = self.current, flows
         try:  # the worker switches back to this greenlet: the loop, or a task that closes a region and ends its tasks
             self._begin_turn(fiber, getcurrent()).switch()
         finally:
-            self.current, self._flows = before, flowed
+            self.current = before
 
     def _begin_turn(self, fiber: Fiber, hub: greenlet) -> greenlet:
         """Prepare a fiber's turn; returns the greenlet to switch to: its worker, or ``hub`` if it has ended."""
@@ -171,10 +172,8 @@ class Turns:
         starts would begin at the call depth of that worker. No local variable here refers to a fiber, because an idle
         worker waits in this function and must not keep a fiber alive.
         """
-        hub = worker.parent
-        assert hub is not None, "only the main greenlet has no parent"
-        loop_needed = self.deadlines or self._rounds or self.outside.in_ready  # only the loop handles these
-        if self._flows and self.ready and self._idle_workers and not loop_needed:
+        hub: greenlet = worker.parent  # type: ignore[assignment]  # only the main greenlet has no parent
+        if self._flows and self.ready and self._idle_workers:
             next_ready = self._next_ready  # calling a function in an attribute is slower than calling a local one
             self._begin_turn(next_ready(), hub).switch()
         else:
@@ -236,7 +235,7 @@ class Turns:
             current: the fiber that runs now.
         """
         self.current = current
-        self._asking = False
+        self._asking = self._flows = False
         self._doubtful = True
         self._agenda.recover(error)
         ended = []

@@ -12,9 +12,10 @@ Waiting
     seed.
 
 Switching between fibers
-    A fiber that waits or ends switches straight to the next one if the loop would do nothing else: the program
-    outside is running all ready fibers, no deadline is due, and the program outside itself is not ready. Otherwise it
-    switches to the loop. :meth:`Dispatcher.step` and the ending of fibers give single turns, without such switches.
+    A fiber that waits or ends switches straight to the next one while the loop would do nothing else. The loop gives
+    the leave for that with a turn, if there is no deadline and the program outside is not ready; whatever gives the
+    loop more to do withdraws it. Otherwise the fiber switches to the loop. :meth:`Dispatcher.step` and the ending of
+    fibers give single turns, without such switches.
 
 Order
     Seed 0 runs fibers in the order in which they became ready; a fiber with a rank (:meth:`Dispatcher.rank`) counts
@@ -133,10 +134,7 @@ class Dispatcher(Turns):
         try:
             fiber.number = next(self._numbers)
             self._live[fiber.number] = fiber
-            if self._ranked:
-                self.add_ready(fiber)
-            else:
-                self.ready.append(fiber)
+            self.add_ready(fiber)
             fiber.in_ready = True
             return fiber  # noqa: TRY300  (an interrupt may come at this line too)
         except BaseException as error:
@@ -287,6 +285,7 @@ class Dispatcher(Turns):
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
+        self._flows = False
         self._rounds.append((self._turns + len(self.ready), Timer(self, 0, callback, passive=True)))
 
     # -- waiting --------------------------------------------------------------------------------------------------
@@ -345,6 +344,7 @@ class Dispatcher(Turns):
         fiber.since_ns = now = self.clock.time_ns()
         if timeout_ns is not None:
             fiber.deadline_ns = now + timeout_ns
+            self._flows = False
             self._agenda.add(fiber.deadline_ns, fiber)
         if fiber is self.outside:
             self._asked = -1  # the program outside may have changed anything since the attempts were last repeated
@@ -451,6 +451,7 @@ class Dispatcher(Turns):
         """
         self.check_thread()
         timer = Timer(self, deadline_ns, callback, passive=passive)
+        self._flows = False
         self._agenda.add(deadline_ns, timer)
         return timer
 
