@@ -110,17 +110,26 @@ class Fiber(Generic[T_co]):
         call: the function to run; None once it has begun.
         worker: the greenlet that runs it; None before it begins and after it ends.
         in_ready: whether it is in the dispatcher's queue of ready fibers.
-        place_ns: the moment by which it is placed there; set only once fibers have ranks.
+        place_ns: the moment by which it is placed there; meaningful only once fibers have ranks.
         thrown: an exception to raise in the fiber at its next turn, or None.
-        value: the function's return value.
+        value: the function's return value; set when that has returned.
         since_ns: when its wait began.
         end_queue: the fibers that wait for its end; made by :attr:`ended` when first needed.
     """
 
     __slots__ = (
-        "_name", "abandon", "call", "deadline_ns", "dispatcher", "done", "end_queue", "exception", "in_ready", "local",
-        "number", "owner", "place_ns", "rank_ns", "reported", "since_ns", "thrown", "value", "waiting_for", "worker",
+        "__dict__", "_name", "abandon", "call", "dispatcher", "done", "in_ready", "local", "number", "owner", "value",
+        "worker",
     )  # fmt: skip
+
+    # What most fibers never change: a new one does not set it.
+    deadline_ns: int | None = None
+    end_queue: WaitQueue | None = None
+    exception: BaseException | None = None
+    place_ns = rank_ns = since_ns = 0
+    reported = False
+    thrown: BaseException | None = None
+    waiting_for: WaitQueue | None = None
 
     def __init__(
         self,
@@ -138,18 +147,9 @@ class Fiber(Generic[T_co]):
         self.call = call
         self.local = local
         self.abandon = abandon
-        self.done = False
-        self.exception: BaseException | None = None
-        self.reported = False
-        self.waiting_for: WaitQueue | None = None
-        self.since_ns = self.rank_ns = 0
-        self.deadline_ns: int | None = None
-        self.end_queue: WaitQueue | None = None
-        self.value: Any = None
+        self.done = self.in_ready = False
         self.worker: greenlet | None = None
-        self.in_ready = False
-        self.place_ns: int
-        self.thrown: BaseException | None = None
+        self.value: Any
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"

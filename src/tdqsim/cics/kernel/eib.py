@@ -16,7 +16,6 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
 
 _TD_GROUP = 0x08
-_NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
 _COMPLETIONS_KEPT = 10_000
 SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRACT"})
@@ -92,30 +91,16 @@ class Eib:
     LENGTH: ClassVar = 85
     """The bytes of DFHEIBLK."""
 
-    __slots__ = (
-        "eibaid",
-        "eibcalen",
-        "eibcposn",
-        "eibds",
-        "eibreqid",
-        "eibtaskn",
-        "eibtrmid",
-        "eibtrnid",
-        "last",
-        "moment_ns",
-        "zone",
-    )
+    __slots__ = ("__dict__", "eibtaskn", "eibtrnid", "last", "moment_ns", "zone")
+
+    eibaid = bytes(1)  # what most tasks never change: a new block does not set it
+    eibcalen = eibcposn = 0
+    eibds = eibreqid = eibtrmid = ""
 
     def __init__(self, trnid: str, taskn: int, moment_ns: int, zone: tzinfo = UTC) -> None:
         self.last = NO_COMMAND
         self.eibtrnid = trnid
         self.eibtaskn = taskn
-        self.eibtrmid = ""
-        self.eibcalen = 0
-        self.eibaid = _NO_AID
-        self.eibcposn = 0
-        self.eibds = ""
-        self.eibreqid = ""
         self.moment_ns = moment_ns
         self.zone = zone
 

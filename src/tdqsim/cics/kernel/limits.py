@@ -191,14 +191,12 @@ class Limits:
             return
         kind, name = (_CLASS_WAIT, of.name) if full else _MXT_WAIT
         place = _Place(task, entry.definition.priority, next(self._numbers), WaitQueue(f"{kind} {name}"))
-        work = task._work
-        assert work is not None, task
         if of.purgethresh and len(of.queued) >= of.purgethresh - 1:
             place.purged = True
             of.counts.purged += 1
         else:
             self._queue(of, place, full=full)
-        task._work = self._run_later, (of, place, (kind, name), *work)
+        task._work = self._run_later, (of, place, (kind, name), *task._work)
 
     def _queue(self, of: TransactionClass, place: _Place, *, full: bool) -> None:
         of.join(place)

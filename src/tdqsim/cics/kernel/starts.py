@@ -74,36 +74,36 @@ def why_not_attachable(region: RegionData, transid: str) -> str:
     return _EVENTS[failure]
 
 
-def start_inserts(region: RegionData, transid: str, resource: str = "") -> dict[str, Any]:
-    """The inserts of a notice about a start that fails: by a trigger, or else for the transaction itself."""
+def start_inserts(region: RegionData, transid: str, queue: str = "") -> dict[str, Any]:
+    """The inserts of a notice about a start that fails: by the trigger of a queue, or for the transaction itself."""
     entry = region.transactions.get(transid)
     handler, program = ("", "") if entry is None else (entry.definition.handler, entry.program_name)
-    resource = resource or f"TRANSACTION({transid})"
+    resource = f"TDQUEUE({queue})" if queue else f"TRANSACTION({transid})"
     return {"resource": resource, "transid": transid, "handler": handler, "program": program}
 
 
-def attachable(region: RegionData, transid: str, resource: str = "") -> TransactionEntry | None:
+def attachable(region: RegionData, transid: str, queue: str = "") -> TransactionEntry | None:
     """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written.
 
     Args:
         region: the region.
         transid: the transaction.
-        resource: what starts it, for the notice; the transaction itself if empty.
+        queue: the queue whose trigger starts it, for the notice; empty for another start.
     """
     entry = region.transactions.get(transid)
     why = "DFHAC2001" if entry is None else entry.why_not()
     if why is None:
         return entry
     region.messages.write(why, transid=transid, program="" if entry is None else entry.program_name)
-    region.notices.say(why_not_attachable(region, transid), **start_inserts(region, transid, resource))
+    region.notices.say(why_not_attachable(region, transid), **start_inserts(region, transid, queue))
     return None
 
 
-def may_start(region: RegionData, transid: str, user: str, facility: Facility | None, resource: str = "") -> bool:
+def may_start(region: RegionData, transid: str, user: str, facility: Facility | None, queue: str = "") -> bool:
     """Whether a user may attach a transaction that a trigger or START starts; a refusal is reported and said."""
     if is_attachable_by(region, transid, user, facility):
         return True
-    region.notices.say("start_not_authorized", userid=user, **start_inserts(region, transid, resource))
+    region.notices.say("start_not_authorized", userid=user, **start_inserts(region, transid, queue))
     return False
 
 
@@ -321,7 +321,6 @@ class Starts:
                 facility=facility,
                 start=request,
                 level=level,
-                reqid=request.reqid,
             )
         if request.key and request.handle.done:
             self._forget(request)

@@ -20,10 +20,10 @@ the exception as its cause.
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 from weakref import ref
 
@@ -47,7 +47,6 @@ _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _OUTSIDE_SUBSET: Final = "ADPL"
 _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
-_NO_BROWSES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class _Exit:
@@ -94,7 +93,6 @@ class TaskBase(TaskData):
             Abend: it ended abnormally.
             RegionClosed: the region was closed meanwhile.
         """
-        assert self._work is not None, self
         program, args = self._work
         error = None
         try:
@@ -113,7 +111,8 @@ class TaskBase(TaskData):
                     value = self._call_exit(error)
                 if self._unit is not None:
                     take_last_syncpoint(self)
-                self.end(normal=True)
+                if not self._settled:  # the program may have closed its region
+                    self._end(normal=True)
             except RegionClosed:
                 raise
             except Exception as last:  # noqa: BLE001
@@ -167,10 +166,9 @@ class TaskBase(TaskData):
             if self._unit is not None:
                 take_rollback(self)
         finally:
-            self._browses = _NO_BROWSES
             self._leave_region(normal=normal)
             self._settled = self._unit is None
-            if self._settled:
+            if self._entered and self._settled:
                 self._block = None
             if self._request is not None:
                 self._fiber = None  # a triggered task: no caller has the handle, so break the reference cycle

@@ -8,7 +8,6 @@ object is reused, as long as the previous command has left nothing behind (:mod:
 
 from __future__ import annotations
 
-from _thread import get_ident
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
@@ -136,7 +135,6 @@ class Tasks(Generic[K]):
         start: StartRequest | None = None,
         args: tuple[object, ...] = (),
         level: ProgramLevel | None = None,
-        reqid: str = "",
         make: Callable[..., K] | None = None,
     ) -> TaskHandle:
         """Make a task for a transaction that can be attached; it runs when it is dispatched.
@@ -148,18 +146,15 @@ class Tasks(Generic[K]):
         if facility is not None and entry.is_remote(region.sysid):
             program = region.routing.relay
         assert program is not None, entry
-        dispatcher = region.dispatcher
-        if dispatcher.thread != get_ident():
-            dispatcher.check_thread()
-        number = self.next_number()
-        work = program, args
+        number, dispatcher = self.next_number(), region.dispatcher
         task = (make or self._make)(
-            region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
+            region, number, entry.name, userid, startcode, entry.program_name, entry.dtimout_ns, request
         )
-        if start is not None and start.has_data:
-            task._start_data = start
-        if reqid:
-            task.eib.eibreqid = reqid
+        task._work = program, args
+        if start is not None:
+            task.eib.eibreqid = start.reqid
+            if start.has_data:
+                task._start_data = start
         if level is not None:
             task._level = level
             task.eib.eibcalen = len(level.commarea or b"")

@@ -405,18 +405,17 @@ class Latch:
             the trigger level; the unit of work that was committed, in hexadecimal, empty for a WRITEQ; the time in
             nanoseconds since 1970 UTC; and the number of records that the queue then held. None for a cycle of an
             earlier run whose store did not record it.
-        is_abended: whether its task has abended, so that only QZERO ends it.
-        is_over: with ``trigger_next`` TASKEND, whether it ends with its task, because the queue was read to QZERO.
+        outcome: STAYS if its task has abended, so that only QZERO ends it; OVER if it ends with its task, because the
+            queue was read to QZERO, with ``trigger_next`` TASKEND; else empty.
     """
 
-    __slots__ = ("began", "cycle", "facility", "is_abended", "is_over", "queue")
+    __slots__ = ("began", "cycle", "facility", "outcome", "queue")
 
     def __init__(self, queue: IntraTdQueue, began: Began | None = None) -> None:
         self.queue = queue
         self.cycle = 0
-        self.facility = ""
+        self.facility = self.outcome = ""
         self.began = began
-        self.is_abended = self.is_over = False
 
     @property
     def transid(self) -> str:

@@ -341,7 +341,6 @@ class TasksPart(Protocol):
         start: StartRequest | None = None,
         args: tuple[object, ...] = (),
         level: ProgramLevel | None = None,
-        reqid: str = "",
     ) -> TaskHandle: ...
 
 

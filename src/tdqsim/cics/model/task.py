@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.transaction import Handler
     from tdqsim.cics.model.unit import UnitOfWork
-
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
-_NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
-"""Shared by tasks without any; replaced by a dict of the task's own at the first entry."""
 
 
 class TaskData:
@@ -63,18 +59,32 @@ class TaskData:
         _suspended: the kind and name of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         _suspensions: how often it has waited.
         _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
+        _work: the function that it runs, and its arguments after the task; not set for the calling Python program.
     """
 
     __slots__ = (
-        "_abprogram", "_block", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_fiber",
-        "_handles", "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region",
-        "_request", "_settled", "_start_data", "_startcode", "_storage", "_suspended", "_suspensions", "_unit",
-        "_work", "abcode", "condition", "eib", "number", "transid", "userid",
+        "__dict__", "_dtimout_ns", "_ended", "_fiber", "_handles", "_outside", "_program", "_queues", "_region",
+        "_request", "_settled", "_startcode", "_unit", "_work", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
     _region: RegionData
     _exit_token: tuple[int, object]
+    _work: tuple[Handler, tuple[object, ...]]
+
+    # What most tasks never change: a new one does not set it.
+    abcode = _abprogram = ""
+    condition: Condition | None = None
+    _block: object = None
+    _browses: Mapping[str, Any] = MappingProxyType({})
+    _entered = _implicit = _recorded = False
+    _facility: Facility | None = None
+    _level: ProgramLevel | None = None
+    _qzero: Mapping[IntraTdQueue, int] = MappingProxyType({})
+    _start_data: StartRequest | None = None
+    _storage: Any = None
+    _suspended: tuple[str, str] | None = None
+    _suspensions = 0
 
     def __init__(
         self,
@@ -84,7 +94,6 @@ class TaskData:
         userid: str,
         startcode: str = "U",
         program: str = "",
-        work: tuple[Handler, tuple[object, ...]] | None = None,
         dtimout_ns: int | None = None,
         request: Latch | None = None,
     ) -> None:
@@ -92,31 +101,16 @@ class TaskData:
         self.number = number
         self.transid = transid
         self._program = program or transid
-        self._work = work  # of a task with a fiber: the function that it runs, and its arguments after the task
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self._startcode = startcode
-        self._facility: Facility | None = None
         self._request = request
-        self.condition: Condition | None = None
-        self.abcode = self._abprogram = ""
-        self._outside = False
-        self._implicit = False
+        self._outside = self._ended = self._settled = False
         self._handles = NO_HANDLES
-        self._browses: Mapping[str, Any] = _NONE
-        self._start_data: StartRequest | None = None
-        self._qzero: dict[IntraTdQueue, int] = _NO_QZERO
-        self._level: ProgramLevel | None = None
-        self._storage: Any = None
-        self._suspended: tuple[str, str] | None = None
-        self._suspensions = 0
         self._fiber: Fiber | None = None
         self._dtimout_ns = dtimout_ns
-        self._ended = False
-        self._block: object = None
         self._unit: UnitOfWork | None = None
         self._queues: Mapping[str, RequestTarget] = region.directory.queues
-        self._entered = self._settled = self._recorded = False
 
     def __str__(self) -> str:
         return f"task {self.number} {self.transid}"

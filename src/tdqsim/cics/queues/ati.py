@@ -157,7 +157,7 @@ class Ati:
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined", "trigger_no_transaction"
-        if entry.is_remote(self._region.sysid):
+        if entry.remotesystem and entry.is_remote(self._region.sysid):
             return "DFHTD0340", "it is remote", "trigger_remote"
         return None
 
@@ -174,7 +174,7 @@ class Ati:
             if (event := self.why_it_waits(facility)) is not None:
                 return notice_words(event, _waiting(queue, facility))
         event = why_not_attachable(region, queue.transid)
-        inserts = start_inserts(region, queue.transid, _title(queue))
+        inserts = start_inserts(region, queue.transid, queue.name)
         return notice_words(event, inserts) if event else None
 
     def why_it_waits(self, facility: Facility) -> str | None:
@@ -241,7 +241,7 @@ class Ati:
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
-        entry = attachable(region, queue.transid, _title(queue))
+        entry = attachable(region, queue.transid, queue.name)
         if entry is None:
             return
         userid = queue.userid
@@ -254,7 +254,7 @@ class Ati:
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
-        if region.security is not None and not may_start(region, queue.transid, userid, facility, _title(queue)):
+        if region.security is not None and not may_start(region, queue.transid, userid, facility, queue.name):
             return
         queue.triggers += 1
         if region.notices:
@@ -287,7 +287,7 @@ class Ati:
         if held is not None:
             held.outcome = OVER
         elif self._one_by_one and self._runs(queue):
-            queue.latched.is_over = True
+            queue.latched.outcome = OVER
         else:
             self._over(queue)
             self._check_left(queue)
@@ -295,7 +295,7 @@ class Ati:
     def trigger_changed(self, queue: IntraTdQueue) -> None:
         """After SET TDQUEUE has changed a trigger attribute, end a cycle that has no task any more."""
         queue.failed_start = False
-        if queue.latched is None or queue.latched.is_abended or self._has_task(queue):
+        if queue.latched is None or queue.latched.outcome is STAYS or self._has_task(queue):
             return
         held = self._holder(queue)
         if held is None:
@@ -361,14 +361,15 @@ class Ati:
         queue = latch.queue
         if queue.latched is not latch:
             return
-        outcome = OVER if latch.is_over else AFTER_TASK[queue.atifacility, normal]
-        latch.is_abended = outcome is STAYS
+        outcome = latch.outcome or AFTER_TASK[queue.atifacility, normal]
+        if outcome is STAYS:
+            latch.outcome = STAYS
         held = self._holder(queue) if self._held else None
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
             self._go_on(queue, outcome)
-            if latch.is_over:
+            if latch.outcome is OVER:
                 self._check_left(queue)
 
     def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
