@@ -4,7 +4,9 @@
 fact (``facts``). Sections follow, each with a ``source`` and its lines: names and numbers as the source prints them, for the rows that
 the table has. ``reads`` is the regular expression that finds the facts of a line. Its groups are named after columns; ``code_1`` and
 ``code_2`` together are the column ``code``, and ``of: COLUMN=TEXT`` gives a cell that all lines share. ``also: kind BINARY=B`` reads a word of a column for the one that the table has, ``instead: values ["a", "b"]`` a part of it.
-``against`` keeps what a source says otherwise.
+``counts: offset
+length`` is for a source that prints lengths alone: each offset is the sum of the lengths before it; fields that the table does not have
+are named ``beside``. ``against`` keeps what a source says otherwise.
 
 A fact that no kept source has stands in a section whose source begins with ``none:`` and the reason, so that a maintainer sees what
 rests on memory alone. ``python -m tests.facts._sources`` writes these sections anew; the others come from the source only.
@@ -89,6 +91,9 @@ def said(kept: Words, section: Section) -> list[tuple[int, tuple[str, ...], dict
         shared = dict(each.split("=", 1) for each in section.head.get("of", []))
         spelt = {tuple(each.split("=", 1)) for each in section.head.get("also", [])}
         parts = [each.split(" ", 1) for each in section.head.get("instead", [])]
+        column, size = section.head["counts"][0].split() if "counts" in section.head else ("", "")
+        beside = {word for each in section.head.get("beside", []) for word in each.split()}
+        at = 0
         pattern = re.compile(section.head["reads"][0])
         found = []
         for number, line in section.lines:
@@ -97,12 +102,16 @@ def said(kept: Words, section: Section) -> list[tuple[int, tuple[str, ...], dict
             for match in pattern.finditer(line):
                 cells = dict(shared)
                 for group, text in match.groupdict("").items():
-                    column = re.sub(r"_\d$", "", group)
-                    word = next((to for of, to in spelt if of == f"{column} {text.strip()}"), text.strip())
-                    for part in (part for of, part in parts if of == column):
+                    name = re.sub(r"_\d$", "", group)
+                    word = next((to for of, to in spelt if of == f"{name} {text.strip()}"), text.strip())
+                    for part in (part for of, part in parts if of == name):
                         word = word.replace(*json.loads(part))
-                    cells[column] = cells.get(column, "") + word
-                found.append((number, cells))
+                    cells[name] = cells.get(name, "") + word
+                if column:
+                    cells[column] = str(at)
+                    at += int(cells[size])
+                if cells[kept.key[-1]] not in beside:
+                    found.append((number, cells))
     return [(number, tuple(cells.pop(each) for each in kept.key), cells) for number, cells in found]
 
 
