@@ -54,7 +54,8 @@ def test_a_message_to_the_console_has_the_applid_and_no_time(audited: Region) ->
     audited.writeq_td("NOTR", b"x")
     remote, unknown = audited.diagnostics.operator
     before = rule("MESSAGE-CONSOLE-HEAD").message
-    assert re.fullmatch("DFHTD0340 " + head(before, "Transaction FARP of queue TRGQ is defined as") + ".*", remote)
+    text = "Transaction FARP initiated when the trigger level is reached for Transient Data queue TRGQ is defined as REMOTE."
+    assert re.fullmatch("DFHTD0340 " + head(before, text) + ".*", remote)
     assert re.fullmatch(
         "DFHTD0183 " + head(before, "The trigger level of queue NOTR was reached") + ".*GONE.*", unknown
     )
