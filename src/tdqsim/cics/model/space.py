@@ -116,8 +116,7 @@ class IntraSpace:
     # -- install and discard --------------------------------------------------------------------------------------
 
     def open_queue(self, queue: IntervalAccount) -> None:
-        """Count the control intervals of a queue that already holds records."""
-        queue.ci_left, queue.free_at, queue.bounds = -1, NEVER, NO_BOUNDS
+        """Count the control intervals of a queue that already holds records, and that is new or was closed."""
         if not queue.stored.count:
             return
         sizes = self._sizes(queue)

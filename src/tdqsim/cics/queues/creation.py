@@ -7,7 +7,7 @@ the durable store, all or none, after a check that there is space for them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
@@ -145,12 +145,13 @@ def make_queue(
     name = definition.name
     queue: TdQueue
     if queue_type == "INTRA":
-        intra = cast("defs.IntraQueue", definition)
+        intra: Any = definition
         try:
             queue = IntraTdQueue(name, intra, signature, _stored(region, intra, moves))
         except StoreError as error:
             raise _not_moved(definition, error) from error
-        queue.is_known = intra.recovstatus != "NO" or not region.looks_from_outside
+        if region.readonly:
+            queue.is_known = intra.recovstatus != "NO" or not region.looks_from_outside
     elif queue_type == "EXTRA":
         queue = data_set = ExtraTdQueue(name, cast("defs.ExtraQueue", definition), signature)
         data_set.file = region.data_sets.make(data_set)
@@ -165,18 +166,17 @@ def make_queue(
 
 def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> VolatileQueue | DurableQueue:
     """The records of the queue, taken over from the queue that it replaces, even if RECOVSTATUS changes."""
-    looks, store, name = region.looks_at_store, region.store, definition.name.encode()
+    store, name = region.store, definition.name.encode()
+    if region.looks_at_store:  # it creates and moves nothing
+        seen = store.volatile.queue(name) if definition.recovstatus == "NO" else store.durable.queue(name)
+        return seen or region.nothing_stored(name, durable=definition.recovstatus != "NO")
     durable = store.durable.queue(name)
     if definition.recovstatus == "NO":
-        if looks:  # a region that only reads the store creates and moves nothing
-            return store.volatile.queue(name) or region.nothing_stored(name, durable=False)
         if durable is not None and durable.count:
             return moves.to_memory(durable)
         if durable is not None:  # it is empty: there is nothing to move
             moves.drop(durable)
         return store.volatile.have_queue(name)
-    if looks:
-        return durable or region.nothing_stored(name, durable=True)
     volatile = store.volatile.queue(name)
     if volatile is not None and volatile.count:
         return moves.to_store(volatile)

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.limits import define_class
@@ -146,7 +146,7 @@ class ResourceCatalogue:
 
     def _load(self, record: Record, resource: defs.Resource) -> None:
         if "signature" in record:
-            self._load_queue(cast("defs.Tdqueue", resource), _signature(tuple(record["signature"])), record.get("set"))
+            self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
             return
         region, kind, name = self._region, record["kind"], resource.resource_name
         if kind == "TRANSACTION":
@@ -164,7 +164,7 @@ class ResourceCatalogue:
         elif kind == "FILE":
             region.files.install(resource)
 
-    def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: Record | None) -> None:
+    def _load_queue(self, definition: Any, signature: Signature, changed: Record | None) -> None:
         region = self._region
         queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         region.tdqueues[queue.name] = queue

@@ -16,7 +16,8 @@ import os
 import struct
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice
+from operator import itemgetter, lt
 from pathlib import Path
 from struct import Struct, iter_unpack, unpack_from
 from typing import Final
@@ -27,7 +28,7 @@ from tdqsim.core.store._meta import Meta
 _NO_PAGE: Final = 2**64 - 1
 _HEAD: Final = Struct("=QHHHH")
 _OVERFLOW_HEAD: Final = Struct("=QHHI")
-_NODE: Final = Struct("=HHHH")
+_NODE: Final = Struct("=IHH")
 _BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
 _KIND: Final = 0x4F
 """The flags for the kind of a page; LMDB uses the others only in memory, never in a file."""
@@ -93,20 +94,22 @@ class PageFile:
             raise PageError(f"page {page} has impossible bounds")
         nodes, ends = [], []
         whole, head, unpack, branch = self._size, _NODE.size, _NODE.unpack_from, wanted == _BRANCH
-        for offset in unpack_from(f"={(lower - _HEAD.size) // 2}H", data, _HEAD.size):
-            if not upper <= offset <= whole - head:
-                raise PageError(f"page {page} has a node outside of it")
-            low, high, flags, length = unpack(data, offset)
-            size, start = low | high << 16, offset + head
+        offsets = unpack_from(f"={(lower - _HEAD.size) // 2}H", data, _HEAD.size)
+        if offsets and not upper <= min(offsets) <= max(offsets) <= whole - head:
+            raise PageError(f"page {page} has a node outside of it")
+        for offset in offsets:
+            size, flags, length = unpack(data, offset)
+            start = offset + head
             value = start + length
             end = value if branch else value + (8 if flags & _BIG_DATA else size)
             if end > whole:
                 raise PageError(f"page {page} has a node that extends beyond it")
             nodes.append((data[start:value], flags, size, value))
-            ends.append((offset, end + (end - start) % 2))
+            ends.append(end + (end & 1))
         if self._numeric:
             nodes = [(key[::-1], *rest) for key, *rest in nodes]
-        if not _tiled(ends, upper, self._size):  # LMDB relies on the lengths when it moves nodes
+        # Each ends where the next one begins, without gaps up to the end: LMDB relies on it when it moves nodes.
+        if [*sorted(offsets), whole] != [upper, *sorted(ends)]:
             self.problems.append(f"page {page} has nodes of the wrong length")
         return nodes
 
@@ -128,11 +131,16 @@ class PageFile:
     def _walk(self, root: int, depth: int) -> Iterator[tuple[bytes, bytes]]:
         self._levels = set() if root != _NO_PAGE else {0}
         if root != _NO_PAGE:
-            yield from self._subtree(root, b"", None, 1)
+            for leaf in self._leaves(root, b"", None, 1):
+                try:
+                    yield from leaf
+                except PageError as error:
+                    self.problems.append(str(error))
         if self._levels != {depth} and not self.problems:
             self.problems.append(f"a tree is {max(self._levels)} pages deep, {depth} should be")
 
-    def _subtree(self, page: int, low: bytes, high: bytes | None, level: int) -> Iterator[tuple[bytes, bytes]]:
+    def _leaves(self, page: int, low: bytes, high: bytes | None, level: int) -> Iterator[Iterator[tuple[bytes, bytes]]]:
+        """The records of each leaf page below a page."""
         try:
             self._meet(page)
             data = self._page(page)
@@ -140,13 +148,13 @@ class PageFile:
                 children = self._children(page, data, low, high)
             else:
                 self._levels.add(level)
-                yield from self._leaf(page, data, low, high)
+                yield self._leaf(page, data, low, high)
                 return
         except PageError as error:
             self.problems.append(str(error))
             return
         for child, first, last in children:
-            yield from self._subtree(child, first, last, level + 1)
+            yield from self._leaves(child, first, last, level + 1)
 
     def _children(
         self, page: int, data: bytes, low: bytes, high: bytes | None
@@ -162,10 +170,10 @@ class PageFile:
 
     def _leaf(self, page: int, data: bytes, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         nodes = self._nodes(page, data, _LEAF)
-        if not _rising([node[0] for node in nodes], low, high):
+        if not _rising(list(map(itemgetter(0), nodes)), low, high):
             raise PageError(f"page {page} has its keys out of order")
+        self.entries += len(nodes)
         for key, flags, size, start in nodes:
-            self.entries += 1
             yield key, self._overflow(data, start, size) if flags & _BIG_DATA else data[start : start + size]
 
     def _overflow(self, data: bytes, start: int, size: int) -> bytes:
@@ -248,18 +256,8 @@ def _flags(data: bytes) -> int:
     return int.from_bytes(data[10:12], sys.byteorder)
 
 
-def _tiled(ends: list[tuple[int, int]], upper: int, size: int) -> bool:
-    """Whether the nodes of a page fill it without gaps up to its end."""
-    at = upper
-    for start, end in sorted(ends):
-        if start != at:
-            return False
-        at = end
-    return at == size
-
-
 def _rising(keys: list[bytes], low: bytes, high: bytes | None) -> bool:
     if not keys:
         return True
     inside = keys[0] >= low and (high is None or keys[-1] < high)
-    return inside and all(a < b for a, b in pairwise(keys))
+    return inside and all(map(lt, keys, islice(keys, 1, None)))
