@@ -114,7 +114,7 @@ class RegionInternals:
 
     def time_commits(self, add: Callable[[float], object]) -> None:
         """Call a function with the seconds that each commit of the store took."""
-        self._core.committer.timed = add
+        self._core.committer.time_commits(add)
 
     def store_failed(self, error: str) -> None:
         """End the region as after a failure of its store."""

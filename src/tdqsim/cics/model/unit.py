@@ -71,8 +71,6 @@ _INFLIGHT: Final = Cvda.INFLIGHT  # in Python 3.11 a global is eight times faste
 _INDOUBT: Final = Cvda.INDOUBT
 _BACKOUT: Final = Cvda.BACKOUT
 _COMMIT: Final = Cvda.COMMIT
-_ACTIVE: Final = Cvda.ACTIVE
-_NOTAPPLIC: Final = Cvda.NOTAPPLIC
 _ENABLED: Final = Cvda.ENABLED
 _NONE: Final[dict[Any, Any]] = {}
 _NO_ACTIONS: Final[list[Callable[[bool], None]]] = []
@@ -146,34 +144,30 @@ class UnitOfWork:
         notified: whether all participants have been notified of its end.
     """
 
-    __slots__ = (
-        "_due", "_facts", "_outcome", "_region", "at_commit", "at_end", "coordinator", "decision", "ended", "ends",
-        "finished", "id", "kept", "link", "notified", "participants", "physical", "qzero", "recorded", "since_ns",
-        "state", "task", "waitcause", "waitstate", "works",
-    )  # fmt: skip
+    # What most units of work never use is not set in each of them.
+    waitstate: Cvda = Cvda.ACTIVE
+    waitcause: Cvda = Cvda.NOTAPPLIC
+    since_ns = 0
+    link = coordinator = ""
+    decision: tuple[str, ...] = ()
+    kept: tuple[tuple[str, Callable[[], object]], ...] = ()
+    recorded = False
+    _facts: Facts | None = None
 
     def __init__(self, region: RegionData, uow_id: bytes, task: TaskData | None = None) -> None:
         self._region = region
         self.id = uow_id
         self.task: TaskData | None = task
         self.state: Cvda = _INFLIGHT
-        self.ended = self.finished = self.recorded = self.notified = False
-        self.waitstate: Cvda = _ACTIVE
-        self.waitcause: Cvda = _NOTAPPLIC
-        self.since_ns = 0
-        self.link = self.coordinator = ""
+        self.ended = self.finished = self.notified = False
         self.works: dict[IntraTdQueue, LogicalWork] = {}
         self.ends: list[Lock] = []
-        self.decision: tuple[str, ...] = ()
         self.participants: tuple[Participant, ...] = ()
         self.physical: dict[IntraTdQueue, None] = _NONE
         self.qzero: dict[IntraTdQueue, int] = _NONE
         self.at_commit: tuple[Callable[[], Meta], ...] = ()
-        self.kept: tuple[tuple[str, Callable[[], object]], ...] = ()
         self.at_end: list[Callable[[bool], None]] = _NO_ACTIONS
         self._due: Sequence[Latch] = ()
-        self._outcome: Cvda = _COMMIT
-        self._facts: Facts | None = None
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -338,7 +332,7 @@ class UnitOfWork:
         if outcome is _COMMIT and region.is_watched and region.recorder is not None:
             region.recorder.unit_of_work_ends(self)
         try:
-            self._outcome = self.state = outcome
+            self.state = outcome
             if works or meta:
                 late = region.committer.share(works, meta, self)
         except BaseException as error:
@@ -362,8 +356,7 @@ class UnitOfWork:
         self.state = before
         if undone and before is not _INDOUBT:  # nothing of it is on the store, so its end need not be recorded there
             self._forget_later(meta)
-            self._outcome = _BACKOUT
-            self.committed()
+            self.state, self.ended = _BACKOUT, True
             self.finish()
             if not isinstance(error, StoreError):
                 self._region.committer.force()
@@ -375,7 +368,7 @@ class UnitOfWork:
 
     def committed(self) -> None:
         """Mark it as ended, after the commit. This frees its locks."""
-        self.state, self.ended = self._outcome, True
+        self.ended = True
 
     def finish(self) -> None:
         """Do what follows from its end: adjust the account of space, begin ATI cycles, wake waiting tasks."""
@@ -494,7 +487,7 @@ class UnitOfWork:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
         try:
             self._region.shunted.pop(self.id, None)
-            self.waitstate, self.waitcause = _ACTIVE, Cvda.NOTAPPLIC
+            self.waitstate, self.waitcause = Cvda.ACTIVE, Cvda.NOTAPPLIC
             if commit:
                 self.commit(also)
             else:

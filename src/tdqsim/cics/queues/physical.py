@@ -23,10 +23,11 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     """WRITEQ TD."""
     region, size = task._region, len(data)
     committer = region.committer
-    committer.settle()
+    if region.store.durable.in_doubt:
+        committer.settle()
     if not 0 < size <= queue.ci_left:
         region.intra.extend(queue, size, length)
-    count = queue.durable.count + 1
+    count = queue.durable.now.count + 1
     latch = (
         region.ati.due(queue, count, task.number, task.transid, task.eib.eibtrmid) if count >= queue.fire_at else None
     )
@@ -49,7 +50,8 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     """READQ TD."""
     region, stored = task._region, queue.durable
     committer = region.committer
-    committer.settle()
+    if region.store.durable.in_doubt:
+        committer.settle()
     work = stored.work()
     try:
         data = work.take()

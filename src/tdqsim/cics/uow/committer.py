@@ -36,6 +36,21 @@ Meta = Mapping[bytes, bytes | None]
 _NOTHING: Final[Meta] = {}
 
 
+class _Timed:
+    """Makes the commits of a store and measures each."""
+
+    __slots__ = ("_add", "_durable")
+
+    def __init__(self, durable: Durable, add: Callable[[float], object]) -> None:
+        self._durable, self._add = durable, add
+
+    def commit(self, works: Collection[Work], meta: Meta, party: CommitOwner | None) -> None:
+        """See :meth:`~tdqsim.core.store.Durable.commit`."""
+        began = perf_counter()
+        self._durable.commit(works, meta, party)
+        self._add(perf_counter() - began)
+
+
 class Committer:
     """The commits of one region.
 
@@ -48,15 +63,12 @@ class Committer:
         share: commit together with other tasks that are about to commit, or at once if no task may wait; returns the
             exception that reached the task while it waited, else None. Raises StoreError: the commit failed and nothing
             was changed.
-        commits: the number of commits made, for statistics and benchmarks.
         store_failed: called when the operating system could not write the store's files; None to call nothing.
-        timed: called with the seconds that each commit took; None to measure nothing.
         urgent: whether no task may wait now: see :meth:`at_once`.
     """
 
     __slots__ = (
-        "_dispatcher", "_durable", "_shared", "_waiting", "commits", "share", "store_failed", "timed",
-        "urgent",
+        "_dispatcher", "_durable", "_maker", "_shared", "_waiting", "share", "store_failed", "urgent",
     )  # fmt: skip
 
     share: Callable[[Collection[Work], Meta, Party], BaseException | None]
@@ -66,10 +78,14 @@ class Committer:
         self._durable = durable
         self._waiting = WaitQueue("the commit that it shares with others")
         self.shared = shared
-        self.commits = 0
-        self.timed: Callable[[float], object] | None = None
+        self._maker: Durable | _Timed = durable
         self.store_failed: Callable[[StoreError], None] | None = None
         self.urgent = False
+
+    @property
+    def commits(self) -> int:
+        """The number of commits made since the store was opened, for statistics and benchmarks."""
+        return self._durable.commits
 
     @property
     def shared(self) -> bool:
@@ -129,20 +145,19 @@ class Committer:
         Raises:
             StoreError: the commit failed, also for the waiting tasks; nothing was changed.
         """
-        durable = self._durable
-        requests = durable.waiting
-        self.commits += 1
-        began = 0.0 if self.timed is None else perf_counter()
+        requests = self._durable.waiting
         try:
-            durable.commit(works, meta, party)
+            self._maker.commit(works, meta, party)
         except StoreError as error:
-            self.refused(durable.failed, error)
+            self.refused(self._durable.failed, error)
             raise
         finally:
             if requests:
                 self._go_on(requests)
-        if self.timed is not None:
-            self.timed(perf_counter() - began)
+
+    def time_commits(self, add: Callable[[float], object]) -> None:
+        """Call a function with the seconds that each commit takes."""
+        self._maker = _Timed(self._durable, add)
 
     def refused(self, failed: str, error: StoreError) -> None:
         """Handle an error of a store file: if ``failed`` names the failure of the file itself, the region ends."""

@@ -79,7 +79,8 @@ class Durable:
 
     Attributes:
         path: the directory of the file.
-        in_doubt: whether a commit ended by an exception and it is not yet known whether it was made.
+        in_doubt: the works and the owner of a commit that is not settled; None for none. After an exception in a
+            commit it is not yet known whether it was made.
         fault: called with ``before_commit``, ``after_commit`` and ``grow`` at these moments, for tests with failures.
         readonly: the file is only read; another process may be writing it, and every call sees its last commit.
         room: the room of the file.
@@ -92,8 +93,8 @@ class Durable:
     """
 
     __slots__ = (
-        "_all_known", "_env", "_error", "_fault", "_owner", "_queues", "_reclaiming", "_requests", "_sure", "_txn",
-        "_txnid", "_works", "commits", "failed", "in_doubt", "notes", "path", "readonly", "room", "unlocked", "waiting",
+        "_all_known", "_env", "_error", "_fault", "_queues", "_reclaiming", "_requests", "_txn", "_txnid", "commits",
+        "failed", "in_doubt", "notes", "path", "readonly", "room", "unlocked", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -105,16 +106,15 @@ class Durable:
         nothing: Any = Gone(f"{path}: the store is open for reading only")
         self.room: Room = nothing if readonly else Room(env, path / "data.mdb", limit)
         self._queues: dict[bytes, DurableQueue] = {}
-        self._works: Collection[Work] = ()
-        self._owner: CommitOwner | None = None
         self.waiting: list[CommitRequest] = []
         self.notes: dict[bytes, bytes | None] = {}
         self._requests: Sequence[CommitRequest] = ()
         self._error: StoreError | None = None
         self._txn: StoreTransaction | None = None
-        self._txnid = self.commits = 0
-        self._sure = self._reclaiming = True
-        self.in_doubt = self._all_known = False
+        self._txnid: int | None = None  # of the commit: 0 before its transaction has one, None when it was made
+        self.in_doubt: tuple[Collection[Work], CommitOwner | None] | None = None
+        self.commits = 0
+        self._reclaiming, self._all_known = True, False
         self._fault: Callable[[str], None] | None = None
 
     # -- the one place where anything changes -------------------------------------------------------------------------
@@ -140,20 +140,26 @@ class Durable:
         """
         if self.in_doubt:
             self.settle()
-        self._error, self._requests, self._txnid, self._sure = None, (), 0, False
         if self.waiting or self.notes:
             works, meta = self._include_waiting(works, meta)
         try:
             if meta:
                 self._charge(works, meta)
-            self._works, self._owner, self._txn, self.in_doubt = works, owner, None, True
+            self._txnid = 0
+            self.in_doubt = works, owner
             txn = self._txn = self._env.begin(None, None, True)
-            self._write(txn, works, meta)
+            for work in works:  # several may be of one queue
+                work.apply(txn)
+            if meta:
+                for key, value in meta.items():
+                    self._put_meta(txn, layout.META + key, value)
+            if self._reclaiming:
+                self._reclaim(txn, _RECLAIMED)
             if self._fault is not None:
                 self._fault("before_commit")
             self._txnid = txn.id()
             txn.commit()
-            self._sure = True
+            self._txnid = None
             if self._fault is not None:
                 self._fault("after_commit")
         except (lmdb.Error, OSError) as error:
@@ -164,17 +170,6 @@ class Durable:
             raise
         finally:
             self.settle()
-
-    def _write(self, txn: StoreTransaction, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
-        for work in works:
-            work.queue.after = work.queue.now
-        for work in works:  # several may be of one queue
-            work.apply(txn)
-        if meta:
-            for key, value in meta.items():
-                self._put_meta(txn, layout.META + key, value)
-        if self._reclaiming:
-            self._reclaim(txn, _RECLAIMED)
 
     def _include_waiting(
         self, works: Collection[Work], meta: Mapping[bytes, bytes | None]
@@ -188,32 +183,38 @@ class Durable:
 
     def settle(self) -> None:
         """If a commit ended by an exception, find out whether it was made, and if so update memory."""
-        if not self.in_doubt and self._error is None:
-            return
-        if self.in_doubt and not self._sure:
-            self._end_transaction()
-            self._sure = 0 < self._txnid <= self._env.info()["last_txnid"]
-        if self._sure:
-            for work in self._works:
-                work.settled()
-            if self._owner is not None:
-                self._owner.committed()
-            for request in self._requests:
-                request.owner.committed()
-            self.commits += 1
-        if (self.notes or self.waiting) and (self._sure or self._error is not None):
-            self._answer(None if self._sure else self._error)
-        self._txn, self._works, self._owner, self._requests, self._error = None, (), None, (), None
-        self.in_doubt = False
+        made, doubt = False, self.in_doubt
+        if doubt is not None:
+            works, owner = doubt
+            made = self._txnid is None or self._was_made(self._txnid)
+            if made:
+                for work in works:
+                    work.settled()
+                if owner is not None:
+                    owner.committed()
+                self.commits += 1
+            else:
+                for work in works:
+                    work.queue.after = work.queue.now
+        if (self.notes or self.waiting) and (made or self._error is not None):
+            self._answer(None if made else self._error)
+        self._error = self.in_doubt = None
+
+    def _was_made(self, number: int) -> bool:
+        """Whether the transaction with a number was committed; it is aborted if not."""
+        self._end_transaction()
+        last: int = self._env.info()["last_txnid"]
+        return 0 < number <= last
 
     def _answer(self, error: StoreError | None) -> None:
         """End the requests of a commit, and drop the notes: all were written, or the commit was refused."""
-        if self.notes:
-            self.notes = {}
-        if self.waiting:
-            for request in self._requests:
-                request.error, request.pending = error, False
-            self.waiting = [request for request in self.waiting if request.pending]
+        self.notes = {}
+        for request in self._requests:
+            if error is None:
+                request.owner.committed()
+            request.error, request.pending = error, False
+        self.waiting = [request for request in self.waiting if request.pending]
+        self._requests = ()
 
     def _end_transaction(self) -> None:
         """Abort the transaction, which may have ended already."""
@@ -265,16 +266,16 @@ class Durable:
             self._end_transaction()  # an interrupt may come just before its end, and the traceback would keep it open
 
     def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
-        cost = 0
-        for key, value in meta.items():
-            if len(key) > layout.MAX_NAME:
-                raise WrongValue(f"meta data key of {len(key)} bytes: at most {layout.MAX_NAME}")
-            if value is not None:
-                cost += self.room.cost(len(key) + len(value))
-        if cost and not any(work.reads for work in works):
-            if self.room.refusal(cost):
-                self.find_room(cost)
-            self.room.left -= cost
+        longest = max(map(len, meta))
+        if longest > layout.MAX_NAME:
+            raise WrongValue(f"meta data key of {longest} bytes: at most {layout.MAX_NAME}")
+        for work in works:
+            if work.reads:
+                return
+        cost = sum(self.room.cost(len(key) + len(value)) for key, value in meta.items() if value is not None)
+        if self.room.left < cost:
+            self.find_room(cost)
+        self.room.left -= cost
 
     # -- queues -------------------------------------------------------------------------------------------------------
 
@@ -328,7 +329,7 @@ class Durable:
             self.know_queues()
             names = set(self._queues)
         else:
-            names = {key[1:] for key, _ in self._walk(layout.QUEUE, _unchanged)}
+            names = {name for name, _ in self._walk(layout.QUEUE, b"", _unchanged)}
         for name in sorted(names):
             queue = self.queue(name)
             if queue is not None:
@@ -338,9 +339,9 @@ class Durable:
         """Load all queues at once, which is faster than loading many one by one."""
         if self._all_known or self.readonly:
             return
-        for key, record in self._walk(layout.QUEUE, _unchanged):
-            if key[1:] not in self._queues:
-                self._queues[key[1:]] = self._load(key[1:], record)
+        for name, record in self._walk(layout.QUEUE, b"", _unchanged):
+            if name not in self._queues:
+                self._queues[name] = self._load(name, record)
         self._all_known = True
 
     def drop(self, queue: DurableQueue) -> None:
@@ -362,31 +363,38 @@ class Durable:
 
     def metas(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """The committed keys that begin with ``prefix``, sorted, and their values; they may change meanwhile."""
-        return ((key[1:], value) for key, value in self._walk(layout.META + prefix, self._read_meta))
+        return self._walk(layout.META, prefix, self._read_meta)
 
-    def _walk(self, prefix: bytes, read: Callable[[StoreTransaction, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
-        """Keys with a prefix, with their values as returned by ``read``; each transaction reads a batch of them."""
-        start = prefix
+    def _walk(
+        self, kind: bytes, prefix: bytes, read: Callable[[StoreTransaction, bytes, bytes], T]
+    ) -> Iterator[tuple[bytes, T]]:
+        """Keys of a kind with a prefix, without the kind, and their values as returned by ``read``.
+
+        Each transaction reads a batch of them.
+        """
+        start = kind + prefix
+        beyond = (int.from_bytes(start, "big") + 1).to_bytes(len(start), "big")
         while batch := self.look(
-            lambda txn, start=start: [(key, read(txn, key, value)) for key, value in _some(txn, start, prefix)]  # type: ignore[misc]
+            lambda txn, start=start: [(key[1:], read(txn, key, value)) for key, value in _some(txn, start, beyond)]  # type: ignore[misc]
         ):
             yield from batch
-            start = batch[-1][0] + b"\0"
+            start = kind + batch[-1][0] + b"\0"
 
     def _read_meta(self, txn: StoreTransaction, key: bytes, value: bytes) -> bytes:
-        what = f"the meta data {key[1:]!r}"
         try:
-            decoded = layout.decode(key, value, what)
-            return decoded.data(txn.get, what) if isinstance(decoded, Long) else decoded[0]  # type: ignore[return-value]
+            decoded = layout.decode(key, value, "")
+            return decoded.data(txn.get, "") if isinstance(decoded, Long) else decoded[0]  # type: ignore[return-value]
         except StoreDamaged as error:
-            raise self.damaged(str(error)) from None
+            raise self.damaged(f"the meta data {key[1:]!r}{error}") from None
 
     def _put_meta(self, txn: StoreTransaction, key: bytes, value: bytes | None) -> None:
-        self._delete_pieces_of(txn, key, txn.pop(key))
-        if value is not None:
-            txn.put(
-                key, layout.encode(key, (value,)) if len(value) <= layout.INLINE else self.put_long(txn, key, value)
-            )
+        if value is None:
+            old = txn.pop(key)
+        else:
+            short = len(value) <= layout.INLINE
+            old = txn.replace(key, layout.encode(key, (value,)) if short else self.put_long(txn, key, value))
+        if old is not None:
+            self._delete_pieces_of(txn, key, old)
 
     # -- long records and cleared entries, for works ------------------------------------------------------------------
 
@@ -414,9 +422,9 @@ class Durable:
         for place in long.pieces():
             txn.delete(place)
 
-    def _delete_pieces_of(self, txn: StoreTransaction, key: bytes, value: bytes | None) -> None:
+    def _delete_pieces_of(self, txn: StoreTransaction, key: bytes, value: bytes) -> None:
         """Remove the pieces of a removed value, if the value can still be decoded."""
-        if value is None or value[4:5] != layout.LONG:
+        if value[4:5] != layout.LONG:
             return
         try:
             decoded = layout.decode(key, value, "")
@@ -556,7 +564,8 @@ class Durable:
         """Detach all queue objects from this file, and drop everything that waits for a commit."""
         queues, self._queues, self.waiting, self.notes = self._queues, {}, [], {}
         for queue in queues.values():
-            queue.ahead, queue.now = NOT_AHEAD, NONE
+            queue.ahead = NOT_AHEAD
+            queue.stand(NONE)
 
     def sync(self) -> None:
         """Have the system write everything to the disk."""
@@ -592,10 +601,10 @@ class Gone:
         raise StoreError(self._why)
 
 
-def _some(txn: StoreTransaction, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _some(txn: StoreTransaction, start: bytes, beyond: bytes) -> Iterator[tuple[bytes, bytes]]:
     cursor = txn.cursor()
     batch = islice(cursor, _BATCH) if cursor.set_range(start) else ()
-    return takewhile(lambda item: item[0].startswith(prefix), batch)
+    return takewhile((beyond,).__gt__, batch)  # the comparison of tuples begins with the keys
 
 
 def _unchanged(_txn: StoreTransaction, _key: bytes, value: bytes) -> bytes:

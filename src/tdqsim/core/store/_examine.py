@@ -299,7 +299,7 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
             if queue is None:
                 queue = owner.create_queue(findings.name, findings.order, findings.key_length)
                 if durable and findings.order is Order.FIFO and findings.name in before:
-                    queue.now = Standing(before[findings.name] + 1, before[findings.name])
+                    queue.stand(Standing(before[findings.name] + 1, before[findings.name]))
             work = queue.work() if durable else queue
         if isinstance(item, Entry):
             work.put_entry(item)
@@ -317,7 +317,7 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
             and not findings.whole
         ):
             empty = store.durable.create_queue(findings.name)
-            empty.now = Standing(findings.now.last + 1, findings.now.last)
+            empty.stand(Standing(findings.now.last + 1, findings.now.last))
             work = empty.work()
             work.clear()
             store.durable.commit((work,))

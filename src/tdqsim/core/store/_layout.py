@@ -70,6 +70,7 @@ _pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RE
 
 ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
 """The kinds of values: one plain record, several, one with sender and time, one whose data is in pieces."""
+_ONE: Final = ONE[0]
 
 
 class Order(Enum):
@@ -201,9 +202,9 @@ def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tu
 def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
     """Decode the value under a key to its records; StoreDamaged, naming ``what``, when it is damaged."""
     rest = unseal(key, value, what)
-    kind = rest[:1]
-    if kind == ONE:
+    if rest[0] == _ONE:  # most of them
         return [rest[1:]]
+    kind = rest[:1]
     if kind == MANY:
         return _split(rest)
     if kind == FULL:

@@ -58,6 +58,9 @@ class StoreTransaction(Protocol):
     def pop(self, key: bytes, /) -> bytes | None:
         """Delete an entry and return its value, or None."""
 
+    def replace(self, key: bytes, value: bytes, /) -> bytes | None:
+        """Set a value and return the one before, or None."""
+
     def cursor(self) -> StoreCursor:
         """A new cursor."""
 

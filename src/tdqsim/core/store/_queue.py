@@ -46,8 +46,9 @@ _END: Final = b"\xff" * 9
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
 StoredItem: TypeAlias = tuple[bytes, Item, Long | None]
 """An LMDB entry with one record: its key, the record, and the place of its data when it is long."""
-Block: TypeAlias = tuple[int, int, list[Item], Long | None]
-"""An LMDB entry or a part of it: number of its last and its first record, the records, the place of long data."""
+Run: TypeAlias = tuple[list[Any], list[tuple[int, Long | None]]]
+"""Records that follow each other; for each of their LMDB entries the number of its last record, the place of long data.
+"""
 
 
 class DurableQueue:
@@ -58,7 +59,7 @@ class DurableQueue:
         order: the order in which entries are taken.
         key_length: the length of its keys; 0 unless KEYED.
         now: its state as of the last commit; in a store opened for reading only, as of the call that returned it.
-        after: its state in the transaction of a commit.
+        after: its state in the transaction of a commit, while there is one; otherwise ``now``.
         durable: the file it is in.
         record_key: the key of its record.
         facts: the constant part of its record, see :func:`~tdqsim.core.store._layout.queue_record`.
@@ -79,7 +80,7 @@ class DurableQueue:
     ) -> None:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
-        self.now = self.after = now
+        self.stand(now)
         self.ahead = NOT_AHEAD
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
@@ -88,6 +89,10 @@ class DurableQueue:
 
     def __repr__(self) -> str:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
+
+    def stand(self, now: Standing) -> None:
+        """Set its state outside a commit: another store had the entries before it, or nobody has them any more."""
+        self.now = self.after = now
 
     @property
     def count(self) -> int:
@@ -148,48 +153,53 @@ class DurableQueue:
         seq = min(seq, now.last) if down else max(seq, now.first)
         batch: list[Item] = []
         if now.number and now.number == self.now.number and now.first <= seq <= now.last:
-            for end, start, items, _ in self._run(txn, now, seq, _BATCH, down=down):
-                batch += items[max(0, now.first - start) :][::-1] if down else items
-                seq = start - 1 if down else end + 1
-        return batch, seq
+            batch, _ = self._run(txn, now, seq, _BATCH, down=down)
+        return batch, seq - len(batch) if down else seq + len(batch)
 
     def _committed(self, txn: StoreTransaction) -> Standing:
         """The state of the queue in the transaction's commit, which may be that of another process."""
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
-    def _run(self, txn: StoreTransaction, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
-        """LMDB entries from that of a record on, up to ``most`` records or the first long one.
+    def _run(self, txn: StoreTransaction, now: Standing, seq: int, most: int, *, down: bool = False) -> Run:
+        """The records from a number on, about ``most`` of them, up to the first long one.
 
         A missing or damaged record ends the run, so that the records before it can be read. An error is raised only
         when it is the first one.
         """
-        run: list[Block] = []
+        found: list[Item] = []
+        ends: list[tuple[int, Long | None]] = []
+        most = min(most, seq - now.first + 1 if down else now.last - seq + 1)
         cursor = txn.cursor()
         at = entry_key(now.number, seq)
+        prefix = at[:8]
         for key, value in (cursor.iterprev() if down else cursor) if cursor.set_range(at) else ():
+            if key[:8] != prefix:
+                break
             try:
-                items, long = self._items(txn, key, value) if key[:8] == at[:8] else ([], None)
+                items, long = self._items(txn, key, value)
             except StoreDamaged:
-                if not run:
+                if not found:
                     raise
-                return run
+                break
             end = entry_number(key)
             start = end - len(items) + 1
             if not start <= seq <= end:
                 break
+            ends.append((end, long))
             if down:
-                run.append((end, start, items[: seq - start + 1], long))
+                items = items[max(0, now.first - start) : seq - start + 1][::-1]
                 seq = start - 1
             else:
-                run.append((end, seq, items[seq - start :], long))
+                if start != seq:
+                    items = items[seq - start :]
                 seq = end + 1
-            most -= len(items)
-            if most <= 0 or long is not None or not now.first <= seq <= now.last:
+            found += items
+            if len(found) >= most or long is not None:
                 break
-        if not run:
+        if not found:
             raise self.damaged(f"record {seq} is missing")
-        return run
+        return found, ends
 
     def _items(self, txn: StoreTransaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
         """The items of an LMDB entry, and the place of its data when it is long."""
@@ -208,21 +218,18 @@ class DurableQueue:
         return self.ahead
 
     def _ahead(self, txn: StoreTransaction, seq: int) -> Ahead:
-        run = self._run(txn, self.now, seq, AHEAD)
-        items: Any = [item for _, _, block, _ in run for item in block]
-        return seq, items, {end: long for end, _, _, long in run}
+        items, ends = self._run(txn, self.now, seq, AHEAD)
+        return seq, items, dict(ends)
 
-    def look_run(self, seq: int) -> tuple[list[bytes], list[tuple[int, Long | None]]]:
-        """A batch of committed records of a FIFO queue from a number on; number and long data of each LMDB entry."""
-        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, _AT_ONCE))
-        items: Any = [item for _, _, block, _ in run for item in block]
-        return items, [(end, long) for end, _, _, long in run]
+    def look_run(self, seq: int) -> Run:
+        """A batch of committed records of a FIFO queue from a number on."""
+        return self.durable.look(lambda txn: self._run(txn, self.now, seq, _AT_ONCE))
 
     def look_run_down(self, seq: int, most: int | None) -> list[StoredItem]:
         """At most ``most`` committed records of a LIFO queue from a number down; a batch of them for None."""
         number = self.now.number
-        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or AHEAD, down=True))
-        return [(entry_key(number, end), items[0], long) for end, _, items, long in run]
+        items, ends = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or AHEAD, down=True))
+        return [(entry_key(number, end), item, long) for item, (end, long) in zip(items, ends, strict=True)]
 
     def damaged(self, what: str) -> StoreDamaged:
         """The exception for a part of the queue that is not what was written."""

@@ -63,20 +63,19 @@ class Work:
         cleared: whether all committed entries are removed.
         dropped: whether the queue is removed too.
         held: the room that is held for the put items.
-        last: the number of the last record that it put; set when it is applied.
         taken: the number of committed records taken from a FIFO queue, and the bytes of their data.
         spent: the LMDB entries whose last record was taken.
     """
 
     __slots__ = (
-        "__weakref__", "cleared", "dropped", "front", "held", "items", "last", "own", "queue", "spent", "taken",
+        "__weakref__", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
     )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.items: list[Any] = []
         self.front: list[Any] = NOTHING
-        self.own = self.held = self.last = 0
+        self.own = self.held = 0
         self.cleared = self.dropped = False
         self.taken = _NO_READS
         self.spent: list[tuple[int, Long | None]] = []
@@ -102,12 +101,11 @@ class Work:
         """
         cost = FACTOR * (len(data) + PER_ENTRY)
         room = self.queue.durable.room
-        left = room.left - cost
-        if left < 0 or not self.held:
-            self._hold(cost)
-        else:
-            room.left = left
+        if self.held and cost <= room.left:
+            room.left -= cost
             self.held += cost
+        else:
+            self._hold(cost)
         self.items.append(data)
 
     def put_entry(self, _entry: Entry) -> None:
@@ -225,18 +223,17 @@ class Work:
             first, count, size = first + reads, count - reads, size - read_bytes
             if self.spent:
                 self._remove(txn, number, first)
-        items = self.items[self.own :] if self.own else self.items
-        if self.front or items:
+        if self.front:
             number = number or queue.durable.new_number(txn)
-            if self.front:
-                self._free_numbers(txn, number, first)
-                front = self.front[::-1]
-                first, count = first - len(front), count + len(front)
-                size += self._write(txn, number, first - 1, front)
-            if items:
-                size += self._write(txn, number, last, items)
-                last, count = last + len(items), count + len(items)
-                self.last = last
+            self._free_numbers(txn, number, first)
+            front = self.front[::-1]
+            first, count = first - len(front), count + len(front)
+            size += self._write(txn, number, first - 1, front)
+        items = self.items[self.own :] if self.own else self.items
+        if items:
+            number = number or queue.durable.new_number(txn)
+            size += self._write(txn, number, last, items)
+            last, count = last + len(items), count + len(items)
         self._follow(txn, (first, last, count, size, number))
 
     def settled(self) -> None:
@@ -246,17 +243,18 @@ class Work:
         """
         queue, items = self.queue, self.items
         after = queue.after
-        start, known, ends = queue.ahead
         if self.cleared or self.front or not after[2]:
             queue.ahead = NOT_AHEAD
             if self.dropped:
                 queue.durable.forget(queue)
-        elif len(items) == 1 and not self.own and len(items[0]) <= INLINE:
-            if start + len(known) == self.last and len(known) < AHEAD:
-                ends[self.last] = None
+        elif items and len(items) == 1 and not self.own and len(items[0]) <= INLINE:
+            start, known, ends = queue.ahead
+            last = after[1]  # if another work of the commit has put this record, those before it are not known
+            if start + len(known) == last and len(known) < AHEAD:
+                ends[last] = None
                 known.append(items[0])
             elif after[2] == 1:
-                queue.ahead = self.last, items[:], {self.last: None}
+                queue.ahead = last, items[:], {last: None}
         queue.now = after
         self.held = 0
 
@@ -304,17 +302,25 @@ class Work:
 
         With ``append`` LMDB fills its pages completely; otherwise it splits full pages in half.
         """
-        total = 0
-        last = len(items) > 1
-        for part, size in self._parts(items) if last else ((items, len(items[0])),):
+        total = len(items[0])
+        if len(items) == 1:
+            key = entry_key(number, seq + 1)
+            txn.put(key, self._value(txn, key, items, total))
+            return total
+        total, append = 0, True
+        for part, size in self._parts(items):
             seq += len(part)
             key = entry_key(number, seq)
-            value = encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0])
-            last = last and txn.put(key, value, append=True)
-            if not last:
+            value = self._value(txn, key, part, size)
+            append = append and txn.put(key, value, append=True)
+            if not append:
                 txn.put(key, value)
             total += size
         return total
+
+    def _value(self, txn: StoreTransaction, key: bytes, part: Sequence[Any], size: int) -> bytes:
+        """The value under a key for records that share an LMDB entry, or for a long one, whose pieces are written."""
+        return encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0])
 
     def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
         """Divide records into groups that share an LMDB entry, with the bytes of their data."""
@@ -477,6 +483,6 @@ class KeyedWork(LifoWork):
         for place, item in enumerate(items, seq + 1):
             key = entry_key(number, place, item.key)
             size = len(item.data)
-            txn.put(key, encode(key, (item,)) if size <= INLINE else self.queue.durable.put_long(txn, key, item))
+            txn.put(key, self._value(txn, key, (item,), size))
             total += size
         return total
