@@ -98,6 +98,16 @@ def test_a_connection_without_a_sign_on_is_closed(serve, connect, monkeypatch):
     eventually(lambda: served.servers.connections == set())
 
 
+def test_a_connection_with_a_user_outlives_the_time_for_a_sign_on(served, queue, connect):
+    signed_on, silent = connect(served, "as-dtaq", 0xE007), connect(served, "as-dtaq", 0xE007)
+    assert (signed_on.sign_on(), silent.ask(0x7FFE).request) == (0, 0xFFFE)
+    now = served.loop.time
+    served.loop.time = lambda: now() + 61
+    served.loop.call_soon_threadsafe(lambda: None)  # to look at the clock
+    assert closed(silent)
+    assert signed_on.ask(5, send(b"a"), template=22).fixed(20, 2) == b"\xf0\x00"
+
+
 def test_a_connection_beyond_the_most_is_closed_until_one_has_ended(served, queue, connect, monkeypatch):
     monkeypatch.setattr(Connections, "most", 2)
     first, _other = connect(served, "as-dtaq", 0xE007), connect(served, "as-signon", 0xE009)

@@ -120,7 +120,16 @@ def test_too_many_wrong_passwords_disable_the_profile(system):
     with system.job(user="QSECOFR") as job:
         job.command("CHGUSRPRF USRPRF(ANNA) STATUS(*ENABLED)")
         assert str(job.joblog[-1]) == "CPC2206 User profile ANNA changed."
+    tries = [check(system, account, PasswordLevel.SHA1, attempt("wrong")) for _ in range(2)]
+    assert tries == [SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES]  # all of them are given again
     assert check(system, account, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD
+
+
+def test_a_new_password_is_tried_as_often_as_any(system):
+    account = anna()
+    assert check(system, account, PasswordLevel.SHA1, attempt("wrong")) is SignOnCode.PASSWORD_WRONG
+    account.set_password("Other2")
+    assert check(system, account, PasswordLevel.SHA1, attempt("wrong")) is SignOnCode.PASSWORD_WRONG
 
 
 def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
@@ -236,7 +245,11 @@ def test_a_change_that_does_not_fit_changes_nothing(system):
     assert check(system, account, level, attempt("OLD")) is SignOnCode.GOOD
 
 
-def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
+def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect, monkeypatch):
+    clock, later = type(served.system.clock), [0]
+    now = clock.time_ns
+    monkeypatch.setattr(clock, "time_ns", lambda self: now(self) + later[0])
+
     def refused(user, password, asked):
         client: Client = connect(served, "as-signon", 0xE009)
         got = client.ask(0x7003, block(0x1101, bytes(4)) + block(0x1102, b"\0\5") + block(0x1103, CLIENT))
@@ -255,7 +268,12 @@ def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
     assert good.number(20, 4) == 0
     assert len(good.blocks(24)[0x1106]) == 8
     assert 0x1107 not in good.blocks(24)
-    assert 0x1107 in refused("ANNA", "Secret1pw", asked=True).blocks(24)  # now there was a sign-on before it
+    before = good.blocks(24)[0x1106]
+    for _ in range(2):  # each is told the moment of the one before it
+        later[0] += 60 * 10**9
+        told = refused("ANNA", "Secret1pw", asked=True).blocks(24)
+        assert told[0x1107] == before
+        before = told[0x1106]
 
 
 class Levels(Client):

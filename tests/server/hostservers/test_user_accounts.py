@@ -88,6 +88,25 @@ def test_sign_ons_are_counted_with_those_of_the_other_faces(system):
     with pytest.raises(TooManySignOns):
         users.authenticate("NOBODY", "no")
     assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()._replace(origin="10.0.0.1")) is SignOnCode.GOOD
+    system.chgusrprf("ANNA", pwdexp=True)
+    right = attempt()._replace(origin="10.0.0.2")
+    codes = {sign_on(system, accounts, PasswordLevel.SHA1, right) for _ in range(100)}
+    assert codes == {SignOnCode.PASSWORD_EXPIRED}  # whose right password is no failure
+
+
+def test_passwords_by_command_are_those_of_the_second_system_too_at_its_level_and_in_its_store(system):
+    with System("SYS2") as other:
+        other.crtusrprf("ANNA")
+        other.values["QPWDLVL"] = 0
+        accounts = UserAccounts(Users([]))
+        for each in (system, other):
+            each.passwords = CommandPasswords(each, accounts)
+        system.chgusrprf("ANNA", password="SECRET1PW")
+        des = attempt("SECRET1PW", PasswordLevel.DES)
+        assert sign_on(other, accounts, PasswordLevel.DES, des) is SignOnCode.GOOD
+        again = UserAccounts(Users([]))
+        again.join(other)
+        assert sign_on(other, again, PasswordLevel.DES, des) is SignOnCode.GOOD
 
 
 def test_commands_give_passwords_to_those_who_are_at_no_other_face(system, tmp_path):

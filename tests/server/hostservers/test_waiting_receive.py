@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.server.hostservers.wire import NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, eventually, send
+import threading
+
+from tests.server.hostservers.wire import NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, eventually, frame, send
 
 
 def signed_on(served, connect):
@@ -49,10 +51,17 @@ def test_receives_of_one_connection_are_served_in_the_order_in_which_they_came(s
 
 
 def test_receive_without_a_wait_does_not_pass_one_that_came_before(served, connect, queue):
-    client = signed_on(served, connect)
+    client, other = signed_on(served, connect), signed_on(served, connect)
     client.ask(5, send(b"only"), template=22)
-    client.send(2, RECEIVE_FOR_EVER, correlation=1, template=28)
-    client.send(2, RECEIVE_NOW, correlation=2, template=28)
+    busy = threading.Event()
+    working = served.engine.submit(busy.wait)  # so that neither has begun when the server has read both
+    client.socket.sendall(
+        frame(0xE007, 2, RECEIVE_FOR_EVER, correlation=1, template=28)
+        + frame(0xE007, 2, RECEIVE_NOW, correlation=2, template=28)
+    )
+    assert [other.ask(0x7FFE).request for _ in range(2)] == [0xFFFE, 0xFFFE]
+    busy.set()
+    assert working.result(300)
     got = {}
     for _ in range(2):
         answer = client.answer()

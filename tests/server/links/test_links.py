@@ -203,6 +203,7 @@ def test_a_link_outlives_the_time_in_which_a_caller_must_identify_itself(regions
     first, opened, now = near.link._transport, tuple(far.links.connections), far.loop.time
     with silent_caller(far, authority) as silent:
         eventually(lambda: len(far.links.connections) == 2)
+        far.later(asyncio.sleep(0))
         far.loop.time = lambda: now() + 11  # type: ignore[method-assign]
         far.later(asyncio.sleep(0))
         assert silent.recv(1) == b""

@@ -126,6 +126,17 @@ def test_a_connection_without_a_sign_on_is_closed(door, monkeypatch):
     one.close()
 
 
+def test_a_connection_with_a_job_outlives_the_time_for_a_sign_on(client, door):
+    one, silent = client(), client(connected=False)
+    assert silent.ask("ping")["alive"]
+    now = door.loop.time
+    door.loop.time = lambda: now() + 61
+    door.loop.call_soon_threadsafe(lambda: None)  # to look at the clock
+    with pytest.raises(ConnectionClosed):
+        silent.receive()
+    assert one.ask("ping")["db_alive"]
+
+
 def test_a_user_who_is_disabled_while_connected_keeps_the_job_and_gets_no_other(client, door):
     """STATUS(*DISABLED) is about sign-ons, of which ``connect`` is one, and that ends the job before it; it ends no other."""
     one, again, other = client(), client(), client("BERT", "Secret1pw")
