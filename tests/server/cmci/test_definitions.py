@@ -81,6 +81,7 @@ def test_a_definition_that_is_refused_says_why(cmci, newq, attributes, codes, fe
     assert answer.codes == codes
     name, value = feedback
     assert answer.feedback[0][name] == value
+    assert answer.feedback[0]["errorcode"] == {"resp_alt": "0", "attribute1": "1"}[name]
     assert cmci.ask(f"{TDQ}?PARAMETER=CSDGROUP(G)").summary["recordcount"] == "1"
 
 

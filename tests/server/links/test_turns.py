@@ -72,7 +72,7 @@ class Peer:
         return (
             len(self.region.recovery.units),
             len(self.region.recovery.shunted),
-            len(self.link.end.mirrors),
+            len(self.link.end.mirrors) + len(self.link.end.served.turns),
             len(self.region.tasks),
         )
 

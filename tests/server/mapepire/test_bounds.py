@@ -69,6 +69,16 @@ def test_a_client_that_goes_away_behind_as_many_receives_as_may_wait_ends_its_jo
     assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
 
 
+def test_a_client_that_goes_away_in_the_midst_of_a_batch_takes_none_of_its_entries(client, door):
+    gone, one = client(), client()
+    put(one, "a", "b")
+    gone.send("prepare_sql_execute", sql=RECEIVE, parameters=[[], [], []])
+    eventually(lambda: waiting(door) == 1)
+    gone.abort()
+    eventually(lambda: door.do(lambda: len(door.system.jobs)) == 1)
+    assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
+
+
 def test_of_the_statements_of_a_connection_the_oldest_is_forgotten(client, monkeypatch):
     assert BOUNDS["mapepire_cursors"] == 1000
     monkeypatch.setitem(BOUNDS, "mapepire_cursors", 2)

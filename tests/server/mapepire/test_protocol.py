@@ -102,7 +102,10 @@ def test_prepare_and_execute(client):
     assert prepared["metadata"]["parameters"][0].items() >= {"mode": "IN", "name": "MESSAGE_DATA"}.items()
     for text in ("a", "b"):
         assert one.ask("execute", cont_id=prepared["id"], parameters=[text])["success"]
-    assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
+    entries = one.ask("prepare_sql", sql=ENTRIES)["id"]
+    assert [row["M"] for row in one.ask("execute", cont_id=entries, rows=1)["data"]] == ["a"]
+    again = one.ask("execute", cont_id=entries)  # what was not read of the rows before is forgotten
+    assert [row["M"] for row in again["data"]] == ["a", "b"]
 
 
 def test_waiting_receive_holds_up_nothing(client):
@@ -175,6 +178,23 @@ def test_cl_answers_the_messages_of_the_command(client):
     assert bad["data"][-1]["MESSAGE_ID"] == "CPF2105"
 
 
+def test_a_command_waits_for_the_one_before_it_and_holds_up_nothing_else(client, door):
+    door.do(lambda: door.system.register_program("QGPL/TAKE", lambda job: job.qrcvdtaq("Q", "QGPL", -1), []))
+    one, other = client(), client()
+    first, second = one.send("cl", cmd="CALL PGM(QGPL/TAKE)"), one.send("cl", cmd="CRTLIB LIB(NEWLIB)")
+    assert [one.ask("ping")["alive"] for _ in range(2)] == [True, True]
+    put(other, "x")
+    assert [one.answer()["id"], one.answer()["id"]] == [first, second]
+
+
+def test_a_new_job_of_a_connection_knows_none_of_the_statements_of_the_one_before(client):
+    one = client()
+    prepared = one.ask("prepare_sql", sql=SEND)["id"]
+    assert one.ask("connect")["success"]
+    refused = one.ask("execute", cont_id=prepared, parameters=["a"])
+    assert refused["error"] == "Bad request: invalid correlation ID"
+
+
 def test_libraries_and_naming(client, door):
     def make():
         door.system.crtlib("APPLIB")
@@ -219,18 +239,26 @@ def test_authority_of_the_user(client, door):
 
 
 def test_library_that_does_not_exist_is_not_added_and_the_log_says_so(client, door, caplog):
-    one = client(props="libraries=QTEMP,NOWHERE")
+    one = client(props="libraries=QTEMP,NOWHERE,NOLIB")
     job = door.do(lambda: next(iter(door.system.jobs.values())))
     assert door.do(lambda: job.user_libraries) == ("QTEMP",)
-    assert "libraries: not added to the library list: CPF2110 Library NOWHERE not found." in caplog.text
+    for name in ("NOWHERE", "NOLIB"):
+        assert f"libraries: not added to the library list: CPF2110 Library {name} not found." in caplog.text
     one.ask("connect", props="libraries=QSYS,*LIBL,QTEMP")
     job = door.do(lambda: next(iter(door.system.jobs.values())))
     assert door.do(lambda: job.user_libraries) == ("QSYS", "QGPL", "QTEMP")
+    caplog.clear()
+    door.do(lambda: door.system.crtlib("APPLIB"))
+    one.ask("connect", props="libraries=QSYS,APPLIB,*LIBL")
+    job = door.do(lambda: next(iter(door.system.jobs.values())))
+    assert door.do(lambda: job.user_libraries) == ("QSYS", "APPLIB", "QGPL", "QTEMP")
+    assert "not added" not in caplog.text
 
 
 def test_audit_log_has_one_line_for_each_statement_of_a_connection(client, door):
     with capture_logs() as lines:
-        one = client(application="Python Client")
+        one = client(application="Earlier Client")
+        assert one.ask("connect", application="Python Client")["success"]
         job = one.ask("getdbjob")["job"]
         put(one, "secret 1", "secret 2", "secret 3")
         for sql in ("SELECT 'secret'", "insert into secret", "CALL QSYS2.SEND_DATA_QUEUE('secret', 'NONE', 'QGPL')"):
