@@ -338,9 +338,9 @@ def nothing() -> None:
     """The default callback for pauses: does nothing."""
 
 
-def not_keyed(name: bytes, order: Order) -> ValueError:
+def not_keyed(name: bytes, order: Order) -> WrongValue:
     """The exception for a call with a key on a queue without keys."""
-    return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
+    return WrongValue(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 
 def check_key(name: bytes, key: bytes, key_length: int) -> None:

@@ -69,9 +69,9 @@ class _Lines:
             pass
         return True
 
-    def too_long(self) -> ValueError:
+    def too_long(self) -> WrongValue:
         """The error of a record that is longer than the limit."""
-        return ValueError(f"it is longer than {self.longest:,} bytes")
+        return WrongValue(f"it is longer than {self.longest:,} bytes")
 
 
 # CSV ------------------------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ def _fields(record: bytes) -> list[str] | ValueError:
     try:
         text = record.decode("utf-8")
     except UnicodeDecodeError as error:
-        return ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}")
+        return WrongValue(f"it is not UTF-8: {error.reason} at byte {error.start}")
     if _QUOTE not in record:
         return text.rstrip("\r\n").split(",")
     try:
         rows = list(csv.reader([text], strict=True))
     except csv.Error as error:
-        return ValueError(str(error))
+        return WrongValue(str(error))
     return rows[0] if len(rows) == 1 else ValueError("it is not one record")
 
 
@@ -203,11 +203,11 @@ def _value(line: bytes, kind: type, what: str) -> Any:
     try:
         decoded = json.loads(line)
     except UnicodeDecodeError as error:
-        return ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}")
+        return WrongValue(f"it is not UTF-8: {error.reason} at byte {error.start}")
     except json.JSONDecodeError as error:
-        return ValueError(f"it is not JSON: {error.msg} at character {error.pos + 1}; each line must be {what}")
+        return WrongValue(f"it is not JSON: {error.msg} at character {error.pos + 1}; each line must be {what}")
     except (ValueError, RecursionError) as error:  # a number or a nesting beyond the limits of Python
-        return ValueError(f"it cannot be read as JSON: {error}")
+        return WrongValue(f"it cannot be read as JSON: {error}")
     return decoded if isinstance(decoded, kind) else ValueError(f"a line must be {what}")
 
 
