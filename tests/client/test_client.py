@@ -100,6 +100,16 @@ def test_commands_do_what_a_tasks_methods_do(region):
     assert met.value.condition == "TRANSIDERR"
 
 
+def test_set_of_a_task_or_unit_of_work_that_is_not_there_is_told(region):
+    for call, condition in (
+        (lambda: region.set_task(99999, purgetype="FORCEPURGE"), "TASKIDERR"),
+        (lambda: region.set_uow(b"12345678", uowstate="BACKOUT"), "UOWNOTFOUND"),
+    ):
+        with pytest.raises(RemoteError) as met:
+            call()
+        assert met.value.condition == condition
+
+
 def test_a_record_that_another_unit_of_work_holds_is_qbusy(region):
     region.writeq_td("LOGQ", b"one")
     with region.unit_of_work() as holder, region.unit_of_work() as other:

@@ -301,7 +301,7 @@ def test_a_select_without_a_row_with_several_and_with_a_null_value(bank):
 @pytest.mark.cobc
 def test_a_row_that_does_not_fit_the_host_variables_is_refused(bank):
     with pytest.raises(Abend, match=r"a row has NAME, but EXEC SQL SELECT .* gives values to CUST-NAME, BALANCE"):
-        bank("S", SqlStub(SqlAnswer([{"NAME": "X"}])))
+        bank("S", SqlStub(SqlAnswer([{"CUST-NAME": "X", "NAME": "X"}])))
     with pytest.raises(Abend, match=r"a row has 1 values, but .* gives values to CUST-NAME, BALANCE"):
         bank("S", SqlStub(SqlAnswer([["X"]])))
 

@@ -614,6 +614,19 @@ def test_records_are_written_back_byte_for_byte_but_for_what_changed(path, tmp_p
         PartWriter(onto, pa.schema([field for field in found[0].schema if field.name != "Record_Bytes"]))
 
 
+def test_one_occurrence_of_a_group_is_written_onto_the_bytes_of_the_record(path, tmp_path):
+    copybook = "01 R. 05 G OCCURS 2. 10 N PIC S9(3) COMP-3. 10 T PIC X(2)."
+    record = bytes.fromhex("001C") + ebcdic("ab") + bytes.fromhex("002F") + ebcdic("cd")  # X'F' is no sign of +2
+    path.write_bytes(record)
+    given = {"path": str(path), "copybook_contents": copybook, "generate_record_bytes": "true"}
+    (batch,) = batches(given)
+    (row,) = batch.to_pylist()
+    row["G"][0]["N"] = 7
+    onto = read_options(given | {"path": str(tmp_path / "target"), "write_onto_record_bytes": "true"})
+    changed = pa.RecordBatch.from_pylist([row], schema=batch.schema)
+    assert RecordEncoder(onto).encode(changed) == [bytes.fromhex("007C") + record[2:]]
+
+
 TRIMMED = """01 R. 05 BODY PIC X(12). 05 NUMS REDEFINES BODY. 10 N PIC 9(4) COMP. 10 P PIC S9(3) COMP-3. 10 FILLER PIC X(4).
     10 T PIC X(4)."""
 

@@ -28,6 +28,11 @@ def test_a_file_of_an_interrupted_program_is_incomplete() -> None:
     assert read.observations == TWO.observations[:1]
 
 
+def test_bytes_without_a_name_are_called_bytes() -> None:
+    with pytest.raises(DefinitionError, match=r"^<bytes>:2: "):
+        read_answers(HEAD + b"TD-DISABLED 1\n")
+
+
 def test_control_characters_of_a_machine_are_shown_as_dots() -> None:
     read = read_answers(HEAD + b"EIB-TD 1 T1 a\x00\x1b[2Jb\n*END 1\n")
     assert read.observations[0].value == "a..[2Jb"
