@@ -53,3 +53,29 @@ def test_facts_without_a_source_are_listed(name):
 def test_sources_say_where_they_are(name):
     for section in sources.words(name).sections:
         assert not section.proves or (section.head["address"] and section.lines), section.source
+
+
+@pytest.mark.parametrize(
+    ("was", "made", "problem"),
+    [
+        ("BUSY | 128 |", "BUSY | 129 |", "value of BUSY"),
+        ("BUSY | 128 |", "BUZY | 128 |", "no row BUZY"),
+        ("BUSY | 128 |", "BUSY 128 |", "is not read by"),
+    ],
+)
+def test_words_that_do_not_fit_the_table_are_found(tmp_path, monkeypatch, was, made, problem):
+    text = (sources.FOLDER / "resp.txt").read_text("utf-8")
+    assert was in text
+    (tmp_path / "resp.txt").write_text(text.replace(was, made, 1), "utf-8")
+    monkeypatch.setattr(sources, "FOLDER", tmp_path)
+    with pytest.raises((AssertionError, ValueError), match=problem):
+        test_facts_are_what_their_sources_say("resp")
+
+
+def test_fact_that_loses_its_words_must_be_listed(tmp_path, monkeypatch):
+    (tmp_path / "resp.txt").write_text("# key: name\n# facts: value\n", "utf-8")
+    monkeypatch.setattr(sources, "FOLDER", tmp_path)
+    with pytest.raises(AssertionError, match="look at what it adds"):
+        test_facts_without_a_source_are_listed("resp")
+    sources.write("resp")
+    test_facts_without_a_source_are_listed("resp")
