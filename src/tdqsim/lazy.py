@@ -17,6 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tdqsim.core.collection import nothing_collected
 from tdqsim.errors import UnknownAttribute
 
 
@@ -36,7 +37,8 @@ def lazy_names(
         module = module_of.get(name)
         if module is None:
             raise UnknownAttribute(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(module, package), name)
+        with nothing_collected():  # modules live as long as the process, and each pass would scan all of them
+            return getattr(import_module(module, package), name)
 
     def names() -> list[str]:
         """The public names of this package, loaded or not, and the modules of it that are loaded."""

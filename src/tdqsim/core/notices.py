@@ -16,7 +16,6 @@ cure. The same id, resource and reason are said once while the cause lasts, and 
 from __future__ import annotations
 
 import sys
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -242,6 +241,8 @@ def own_lines(error: BaseException) -> str:
     Args:
         error: the error; for one without a line outside this package the text is empty.
     """
+    import traceback  # noqa: PLC0415  (needed only after a failure)
+
     stack = traceback.StackSummary.from_list(
         [
             traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)

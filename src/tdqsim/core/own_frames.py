@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -37,4 +36,6 @@ def discards_errors(frame: FrameType | None) -> bool:
 
 def own_places(traceback: TracebackType | None) -> Iterator[tuple[str, int]]:
     """The files and lines of a traceback that are the user's, the innermost last."""
+    from traceback import walk_tb  # noqa: PLC0415  (needed only after a failure)
+
     return ((frame.f_code.co_filename, line) for frame, line in walk_tb(traceback) if is_own_frame(frame))

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.facts._codes import CVDAS as CVDAS
 from tdqsim.facts._codes import Cvda, Resp
 from tdqsim.facts._notices import notice_words as notice_words
 from tdqsim.facts._records import ABEND_CODES as ABEND_CODES
@@ -57,6 +56,7 @@ from tdqsim.facts._tables import table as table
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from tdqsim.facts._cvdas import CVDAS as CVDAS
     from tdqsim.facts._rules import CONFIDENCE as CONFIDENCE
     from tdqsim.facts._rules import (
         Rule,
@@ -77,8 +77,13 @@ __all__ = [
     "unconfirmed",
 ]
 
-# Only tests and tools need the rules, so they are imported on first use.
+# What few need is imported on first use: tests and tools the rules, text of commands and COBOL the vendor's CVDAs.
 _OF_RULES = ("CONFIDENCE", "Rule", "doubt", "rules", "rules_of", "unconfirmed")
 __getattr__, __dir__ = lazy_names(
-    __name__, {"tdqsim.facts._rules": _OF_RULES, "tdqsim.facts.inquiries": ("TdqueueInfo", "TdqueueOption")}
+    __name__,
+    {
+        "tdqsim.facts._cvdas": ("CVDAS",),
+        "tdqsim.facts._rules": _OF_RULES,
+        "tdqsim.facts.inquiries": ("TdqueueInfo", "TdqueueOption"),
+    },
 )

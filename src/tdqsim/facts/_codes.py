@@ -6,10 +6,7 @@ The names are written out so that editors and type checkers know them. Each numb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum, auto
-from types import MappingProxyType
-from typing import Final
 
 from tdqsim.facts._tables import table
 
@@ -310,12 +307,3 @@ class Cvda(IntEnum):
     REMOVE = auto()
     SYSDUMP = auto()
     TRANDUMP = auto()
-
-
-CVDAS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
-        **{name: int(each) for name, each in Cvda.__members__.items()},
-    }
-)
-"""The numbers that DFHVALUE gives: those of the vendor's whole table, of which ``Cvda`` has the ones used here."""

@@ -21,8 +21,6 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.core.own_frames import own_places
 from tdqsim.facts import EIBFN
 
-DUMPS_KEPT: Final = 50
-"""The number of dumps that a region keeps, the last ones."""
 _COMMANDS: Final = 20
 """The number of commands in a dump, the last ones."""
 _RECORDS: Final = 20

@@ -29,7 +29,6 @@ from weakref import ref
 
 from tdqsim.cics.kernel.authority import report_refusal
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, calls_exits
-from tdqsim.cics.kernel.dumps import take_dump
 from tdqsim.cics.kernel.eib import failure
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
@@ -231,6 +230,8 @@ class TaskBase(TaskData):
                 if isinstance(error, Exception):
                     abend = to_abend(self, error)
                     if not isinstance(error, RegionClosed):
+                        from tdqsim.cics.kernel.dumps import take_dump  # noqa: PLC0415  (needed only after a failure)
+
                         take_dump(self, abend)
                 self.end(normal=False)
                 return False
@@ -397,6 +398,8 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
 
 def abnormal_end(task: TaskData, abend: Abend) -> None:
     """End a task abnormally: its dump, dynamic backout, and message DFHAC2236."""
+    from tdqsim.cics.kernel.dumps import take_dump  # noqa: PLC0415  (needed only after a failure)
+
     dump = take_dump(task, abend)
     region = task._region
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1

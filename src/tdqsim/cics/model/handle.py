@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from typing_extensions import TypeVar
-
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.core.fiber import Fiber
-
-T_co = TypeVar("T_co", covariant=True, default=Any)
+from tdqsim.core.fiber import Fiber, T_co
 
 
 class TaskHandle(Fiber[T_co]):

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.encoding import encode
@@ -31,6 +29,8 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from tdqsim import definitions as defs
     from tdqsim.cics.model.handle import TaskHandle
     from tdqsim.cics.model.level import ProgramLevel
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from tdqsim.cics.region_arguments import RegionOptions
     from tdqsim.errors import StoreError
 
-Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
+    Task_contra = TypeVarWithDefault("Task_contra", contravariant=True, default=Any)
+else:
+    Task_contra = TypeVar("Task_contra", contravariant=True)  # as in tdqsim.core.fiber
 """The task as hooks and recorders see it, with all its commands."""
 
 

@@ -8,7 +8,7 @@ their RESP2 as remembered.
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import (
     Flag,
@@ -24,11 +24,14 @@ from tdqsim.cics.kernel.command import (
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.dump_codes import DumpCode, request_dump
-from tdqsim.cics.kernel.dumps import DUMPS_KEPT
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import Cvda, Resp, table
 
+if TYPE_CHECKING:
+    from tdqsim.cics.model.dump import Dump
+
+DUMPS_KEPT: Final = 50
+"""The number of dumps that a region keeps, the last ones."""
 OperatorText = Annotated[str, Opt("name", 0, secret=True)]
 Routecodes = Annotated[object, Opt("data")]
 Action = Annotated[Cvda | str | int | None, Opt("cvda", 4)]

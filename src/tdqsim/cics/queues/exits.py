@@ -21,9 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Literal, get_args
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
 
 from tdqsim.cics.kernel.authority import SYSTEM_TRANSID
 from tdqsim.cics.kernel.conditions import Condition, check_sent
@@ -49,7 +47,12 @@ from tdqsim.errors import UnknownAttribute, UsageError
 from tdqsim.facts import EIBRCODE, LIMITS, Resp, table
 
 ExitPoint = Literal["XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC"]
-K = TypeVar("K", bound=TaskData, default=Any)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    K = TypeVarWithDefault("K", bound=TaskData, default=Any)
+else:
+    K = TypeVar("K", bound=TaskData)  # as in tdqsim.core.fiber
 """The task as exit programs see it, with all its commands."""
 ExitProgram = Callable[[Any], str | None]
 """An exit program: it is called with the parameters of its exit and returns a return code; None is UERCNORM."""

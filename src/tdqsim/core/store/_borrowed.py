@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._store import Store
 
@@ -24,6 +22,8 @@ class BorrowedStore(Store):
 
     def tidy(self) -> None:
         """Remove files that are not the store's, such as a region's spool and jobs."""
+        from shutil import rmtree  # noqa: PLC0415  (it imports all that reads archives)
+
         for path in self.path.iterdir():
             if path.name not in self._own:
-                shutil.rmtree(path)
+                rmtree(path)

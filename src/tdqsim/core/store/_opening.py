@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +32,9 @@ _LOCK_FILE: Final = (_READERS + 2) * 64
 def remove(path: Path) -> None:
     """Remove a directory with its contents, if it exists."""
     if path.exists():
-        shutil.rmtree(path, ignore_errors=True)
+        from shutil import rmtree  # noqa: PLC0415  (it imports all that reads archives)
+
+        rmtree(path, ignore_errors=True)
 
 
 def make_half(path: Path, kind: int, store_id: bytes) -> None:
