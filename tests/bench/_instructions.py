@@ -176,13 +176,13 @@ def of_data_queues(place: Path) -> dict[str, float]:
     found: dict[str, list[float]] = {"CRTDTAQ": [], "restart of a data queue": []}
     for some in (_FEW // 8, _FEW // 8, _FEW // 4):  # the first round only warms up
         store = place / f"S{len(found['CRTDTAQ'])}"
-        with System("S1", store) as system, system.job() as job, Counting() as counting:
+        with System("S1", store=store) as system, system.job() as job, Counting() as counting:
             for number in range(some):
                 job.crtdtaq(f"QGPL/Q{number}", maxlen=100)
         found["CRTDTAQ"].append(counting.of_one(1))
         counting.show("CRTDTAQ", some)
         with Counting() as counting:
-            system = System("S1", store)
+            system = System("S1", store=store)
         system.close()
         found["restart of a data queue"].append(counting.of_one(1))
         counting.show("restart of a data queue", some)

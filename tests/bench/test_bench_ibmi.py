@@ -54,7 +54,7 @@ def test_pairs_of_send_and_receive():
 
 
 def test_a_forced_pair_beside_its_two_bare_commits(tmp_path: Path):
-    with System("SYS1", tmp_path / "system") as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "system") as system, system.job() as job:
         job.crtdtaq("QGPL/FORCED", maxlen=100, force="*YES")
         bare = system.store.durable.create_queue(b"9999")
 
@@ -79,7 +79,7 @@ def test_a_forced_pair_beside_its_two_bare_commits(tmp_path: Path):
 
 
 def test_keyed_receives_among_many(tmp_path: Path):
-    with System("SYS1", tmp_path / "system", memory_bytes=1 << 28) as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "system", memory_bytes=1 << 28) as system, system.job() as job:
         contenders = {}
         for size in (1_000, 300_000):
             name = f"K{size}"
@@ -104,7 +104,7 @@ def test_keyed_receives_among_many(tmp_path: Path):
 
 
 def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
-    with System("SYS1", tmp_path / "system") as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "system") as system, system.job() as job:
         job.crtdtaq(dtaq="QGPL/MANY", maxlen=100)
         for _ in range(100_000):
             job.qsnddtaq("MANY", "QGPL", DATA)

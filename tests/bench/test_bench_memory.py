@@ -154,7 +154,7 @@ def test_a_job_from_end_to_end(tmp_path: Path) -> None:
     for megabytes in MEGABYTES:
         run = tmp_path / "run"
         options = ["--records", str(megabytes * 1_000_000 // 350), "--regions", "64", "--engine", "spark"]
-        command = [*TDQ, "pipeline", "run", "card_posting", *options, "--out", run, "--json"]
+        command = [*TDQ, "pipeline", "run", "card_posting", *options, "--output", run, "--json"]
         found.append(held("card posting, run", megabytes, command))
         shutil.rmtree(run)
     growth("card posting, run", found)

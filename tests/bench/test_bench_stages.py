@@ -300,7 +300,7 @@ def test_card_posting_from_end_to_end(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     took = {}
     for engine in ("spark", "local"):
-        options = ["--records", str(RECORDS), "--regions", "64", "--engine", engine, "--out", str(tmp_path / engine)]
+        options = ["--records", str(RECORDS), "--regions", "64", "--engine", engine, "--output", str(tmp_path / engine)]
         code, took[engine] = watched([*TDQ, "pipeline", "run", "card_posting", *options])
         assert code == 0
         shutil.rmtree(tmp_path / engine)

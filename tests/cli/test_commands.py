@@ -174,7 +174,7 @@ def test_every_example_can_be_copied(tdq: Tdq, tmp_path: Path, path: Path) -> No
         ("guide browze", "browse"),
         ("guide recovry", "recovery"),
         ("inquire --option NUMITMS", "NUMITEMS"),
-        ("inquire -o numitms", "NUMITEMS"),
+        ("inquire --option numitms", "NUMITEMS"),
         ("inquire --optin NUMITEMS", "--option"),
         ("new copy --example card_postin", "card_posting"),
     ],

@@ -118,7 +118,7 @@ def test_check_refuses_what_run_refuses(
     assert words in ended.err
     (problem,) = json.loads(tdq("check", directory, "--json").out)["problems"]
     assert problem["line"] == line
-    assert tdq("run", directory, "--out", directory / "out").code != 0
+    assert tdq("run", directory, "--output", directory / "out").code != 0
 
 
 @pytest.mark.parametrize(
@@ -427,8 +427,8 @@ def test_data_queues_that_cannot_be_created_are_named_with_file_and_line(tdq: Td
     ended = tdq("dtaq", "create", "q.yaml", "-s", "sys")
     assert ended.code == 2
     assert "q.yaml:2: DTAQ(APPLIB/ORDERS)" in ended.err
-    assert "--libraries" in ended.err
-    assert tdq("dtaq", "create", "q.yaml", "-s", "sys", "--libraries").code == 0
+    assert "--create-libraries" in ended.err
+    assert tdq("dtaq", "create", "q.yaml", "-s", "sys", "--create-libraries").code == 0
     again = tdq("dtaq", "create", "q.yaml", "-s", "sys")
     assert "q.yaml:2: DTAQ(APPLIB/ORDERS) dtaq = 'APPLIB/ORDERS': the data queue already exists" in again.err
 

@@ -204,13 +204,13 @@ def test_an_empty_store_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, c
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (["run", "card_posting", "--records", "10", "--out", ""], "--out"),
-        (["run", "card_posting", "--records", "10", "--out="], "--out"),
-        (["pipeline", "run", "card_posting", "--records", "10", "--out", ""], "--out"),
+        (["run", "card_posting", "--records", "10", "--output", ""], "--output"),
+        (["run", "card_posting", "--records", "10", "--output="], "--output"),
+        (["pipeline", "run", "card_posting", "--records", "10", "--output", ""], "--output"),
         (["pipeline", "run", ""], "DIR"),
         (["pipeline", "decode", __file__, "--option", "record_format=D", "--stage", ""], "--stage"),
         (["pipeline", "ingest", __file__, "--run", ""], "--run"),
-        (["pipeline", "report", "--run", "x", "--out", ""], "--out"),
+        (["pipeline", "report", "--run", "x", "--output", ""], "--output"),
         (["new", ""], "DIR"),
         (["check", ""], "PATH"),
         (["serve", ""], "DIR"),

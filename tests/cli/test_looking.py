@@ -75,7 +75,7 @@ def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
-        listed = tdq("inquire", "-s", "s1", "-o", "NUMITEMS", "NOTE", "KEEP")
+        listed = tdq("inquire", "-s", "s1", "--option", "NUMITEMS", "NOTE", "KEEP")
         assert [line.split() for line in listed.out.splitlines()[1:]] == [["NOTE", "?"], ["KEEP", "1"]]
         assert "NOTE holds is not known from outside" in listed.err
         (found,) = json.loads(tdq("inquire", "-s", "s1", "NOTE", "--json").out)

@@ -63,17 +63,17 @@ def pay(tmp_path: Path) -> Path:
 
 
 def test_a_region_runs_until_nothing_can_go_on(tdq: Tdq, pay: Path) -> None:
-    ended = tdq("run", pay, "--json", "--store", pay / "store", "--out", pay / "out")
+    ended = tdq("run", pay, "--json", "--store", pay / "store", "--output", pay / "out")
     assert ended.code == 0
     (line,) = ended.out.splitlines()
     found = json.loads(line)
     queues = {queue["TDQUEUE"]: queue for queue in found["queues"]}
     assert (queues["PAY2"]["NUMITEMS"], queues["PAYQ"]["triggers"], found["tasks"]) == (2, 1, 2)
-    assert tdq("run", pay, "--out", pay / "out").out.startswith("INQUIRE TDQUEUE in TDQREGN\n")
+    assert tdq("run", pay, "--output", pay / "out").out.startswith("INQUIRE TDQUEUE in TDQREGN\n")
 
 
 def test_an_abend_is_told_and_is_exit_code_1(tdq: Tdq, pay: Path) -> None:
-    ended = tdq("run", pay, "--start", "FAIL", "--json", "--out", pay / "out")
+    ended = tdq("run", pay, "--start", "FAIL", "--json", "--output", pay / "out")
     assert ended.code == 1
     found = json.loads(ended.out)
     assert not found["ok"]
@@ -83,7 +83,7 @@ def test_an_abend_is_told_and_is_exit_code_1(tdq: Tdq, pay: Path) -> None:
 
 
 def test_tasks_that_wait_for_ever_are_told_and_do_not_hang_the_run(tdq: Tdq, pay: Path) -> None:
-    ended = tdq("run", pay, "--start", "STOP", "--json", "--out", pay / "out", "--store", pay / "store")
+    ended = tdq("run", pay, "--start", "STOP", "--json", "--output", pay / "out", "--store", pay / "store")
     assert ended.code == 1
     found = json.loads(ended.out)
     assert [line.split(" waits for ")[0].split()[-1] for line in found["waiting"]] == ["STOP", "OTHE"]
@@ -92,12 +92,12 @@ def test_tasks_that_wait_for_ever_are_told_and_do_not_hang_the_run(tdq: Tdq, pay
 
 def test_a_run_without_a_region_or_with_a_wrong_transaction_says_so(tdq: Tdq, pay: Path) -> None:
     assert "name a region directory" in tdq("run").err
-    ended = tdq("run", pay, "--start", "NONE", "--out", pay / "out")
+    ended = tdq("run", pay, "--start", "NONE", "--output", pay / "out")
     assert ended.code == 1
     assert "transaction NONE is not defined; defined are PAYP, BEGN" in ended.err
     assert "--records is for" in tdq("run", pay, "--records", 5).err
     (pay / "op_handlers.py").write_text("import nonsense_module\n")
-    ended = tdq("run", pay, "--out", pay / "out")
+    ended = tdq("run", pay, "--output", pay / "out")
     assert ended.code == 2
     assert "module op_handlers cannot be imported: ModuleNotFoundError" in ended.err
 
@@ -105,13 +105,13 @@ def test_a_run_without_a_region_or_with_a_wrong_transaction_says_so(tdq: Tdq, pa
 def test_a_job_class_that_is_not_there_is_exit_code_2(tdq: Tdq, pay: Path) -> None:
     with (pay / "region.yaml").open("a") as file:
         file.write("job: op_handlers:Nothing\n")
-    ended = tdq("run", pay, "--out", pay / "out")
+    ended = tdq("run", pay, "--output", pay / "out")
     assert ended.code == 2
     assert "op_handlers:Nothing" in ended.err
 
 
 def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path) -> None:
-    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    tdq("run", pay, "--store", pay / "store", "--output", pay / "out")
     assert tdq("inquire", "PAYQ", "--statistics", "--store", pay / "store").code == 2
     rows = {
         line.split()[0]: line.split()
@@ -128,7 +128,7 @@ def test_a_report_of_statistics(tdq: Tdq, pay: Path) -> None:
     now = tdq("inquire", pay, "--statistics", "--report").out.splitlines()
     assert now[0].startswith("Requested Statistics Report  Collection Date-Time ")
     assert now[0].endswith("Applid TDQREGN")
-    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    tdq("run", pay, "--store", pay / "store", "--output", pay / "out")
     kept = tdq("inquire", "--statistics", "--store", pay / "store", "--report").out.splitlines()
     assert kept[0].endswith("Applid TDQREGN")
     queues = kept[kept.index("Transient data queue") :]
@@ -167,7 +167,7 @@ def test_explain_tells_the_history_of_a_record(tdq: Tdq, pay: Path, tmp_path: Pa
 
 
 def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -> None:
-    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    tdq("run", pay, "--store", pay / "store", "--output", pay / "out")
     (job,) = json.loads(tdq("output", "--store", pay / "store", "--json").out)["jobs"]
     assert (job["id"], job["name"], job["cards"]) == ("JOB00001", "NIGHT", 2)
     assert tdq("output", "night", "--store", pay / "store").out == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"

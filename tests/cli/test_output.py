@@ -75,7 +75,7 @@ def test_a_directory_is_free_again_when_its_process_is_gone(tmp_path: Path) -> N
 def test_a_place_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(DatasetError, match="choose a place with --out DIR"),
+        pytest.raises(DatasetError, match="choose a place with --output DIR"),
         output_directory(tmp_path / "file" / "out", "x"),
     ):
         pass

@@ -118,7 +118,7 @@ def test_inquire_of_one_queue_shows_all_options(tdq: Tdq, pay: Path) -> None:
         "PAY2",
         -1,
     )
-    chosen = json.loads(tdq("inquire", pay, "PAYQ", "-o", "numitems,type", "--json").out)
+    chosen = json.loads(tdq("inquire", pay, "PAYQ", "--option", "numitems,type", "--json").out)
     assert chosen == [{"TDQUEUE": "PAYQ", "NUMITEMS": 0, "TYPE": "INTRA"}]
 
 
@@ -127,14 +127,14 @@ def test_an_unknown_queue_is_qiderr_and_exit_code_1(tdq: Tdq, pay: Path) -> None
     assert ended.code == 1
     assert "QIDERR (RESP 44 RESP2 1)" in ended.err
     assert tdq("inquire", pay, "NO*").code == 1
-    assert tdq("inquire", pay, "PAYQ", "-o", "NONSENSE").code == 2
+    assert tdq("inquire", pay, "PAYQ", "--option", "NONSENSE").code == 2
 
 
 def test_inquire_goes_through_the_definitions_in_the_regions_order(tdq: Tdq, pay: Path) -> None:
     assert names(tdq("inquire", pay).out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
     order = names(tdq("inquire", pay, "--all").out)
     assert order[-6:] == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
-    assert json.loads(tdq("inquire", pay, "--json", "-o", "TYPE").out)[-1]["TYPE"] == "EXTRA"
+    assert json.loads(tdq("inquire", pay, "--json", "--option", "TYPE").out)[-1]["TYPE"] == "EXTRA"
     assert tdq("inquire", "nowhere").code == 2
 
 
@@ -156,7 +156,7 @@ def test_a_store_alone_is_enough_once_it_has_been_started(tdq: Tdq, pay: Path) -
     store = pay / "store"
     tdq("write", "PAY2", "HELLO", "-d", pay / "pay.yaml", "-s", store, "--dd", f"REPORT={pay / 'r.bin'}")
     assert tdq("peek", "PAY2", "-s", store).out == "HELLO\n"
-    assert tdq("inquire", "PAY2", "-s", store, "-o", "NUMITEMS", "--json").out.count('"NUMITEMS": 1') == 1
+    assert tdq("inquire", "PAY2", "-s", store, "--option", "NUMITEMS", "--json").out.count('"NUMITEMS": 1') == 1
 
 
 def test_written_records_trigger_handlers_and_seeded_ones_do_not(tdq: Tdq, pay: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_command_that_changes_something_asks_for_a_store(tdq: Tdq, pay: Path) 
 def test_reading_and_setting_leave_data_sets_alone(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
     tdq("set", "PAYQ", "TRIGGERLEVEL=5", "-r", pay, "-s", store)
-    assert tdq("inquire", "PAYQ", "-s", store, "-o", "TRIGGERLEVEL", "--json").out.count('"TRIGGERLEVEL": 5') == 1
+    assert tdq("inquire", "PAYQ", "-s", store, "--option", "TRIGGERLEVEL", "--json").out.count('"TRIGGERLEVEL": 5') == 1
     assert tdq("read", "CARD", "-r", pay, "-s", store).out == "FIRST\n"
     assert (pay / "report.bin").read_bytes() == "BEGUN".encode("cp037")
 

@@ -82,7 +82,7 @@ def compare_data_sets(folder: Path, source: Path, outcome: Outcome) -> None:
 def test_the_real_files_give_the_known_figures_with_every_seed(
     real_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
 ) -> None:
-    found = run_job(capsys, *cards(real_data), "--out", tmp_path, "--seed", seed)
+    found = run_job(capsys, *cards(real_data), "--output", tmp_path, "--seed", seed)
     assert {name: found[name] for name in list(found)[:7]} == {
         "records_in": 300,
         "records_posted": 262,
@@ -99,7 +99,7 @@ def test_the_real_files_give_the_known_figures_with_every_seed(
 def test_generated_input_gives_what_the_model_gives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int, seed: int
 ) -> None:
-    found = run_job(capsys, "--records", count, "--seed", seed, "--out", tmp_path)
+    found = run_job(capsys, "--records", count, "--seed", seed, "--output", tmp_path)
     outcome = post_all(*(tmp_path / f"{name}.PS" for name in INPUTS))
     assert found["records_in"] == count
     expect(found, outcome)
@@ -107,11 +107,11 @@ def test_generated_input_gives_what_the_model_gives(
 
 
 def test_another_order_of_tasks_posts_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_job(capsys, "--records", 3000, "--out", tmp_path / "first")
+    run_job(capsys, "--records", 3000, "--output", tmp_path / "first")
     outcomes = []
     for seed in (0, 5, 6):
         out = tmp_path / f"seed{seed}"
-        found = run_job(capsys, *cards(tmp_path / "first"), "--seed", seed, "--out", out)
+        found = run_job(capsys, *cards(tmp_path / "first"), "--seed", seed, "--output", out)
         expect(found, post_all(*(tmp_path / "first" / f"{name}.PS" for name in INPUTS)))
         outcomes.append((out / "POSTED.PS").read_bytes())
     assert len(set(outcomes)) > 1  # the seed does change the order in which queues are served
@@ -119,7 +119,7 @@ def test_another_order_of_tasks_posts_the_same(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_the_job_runs_over_queues_with_trigger_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_job(capsys, "--records", 2000, "--out", tmp_path, "--store", tmp_path / "store")
+    found = run_job(capsys, "--records", 2000, "--output", tmp_path, "--store", tmp_path / "store")
     queues = {queue["TDQUEUE"]: queue for queue in found["queues"]}
     for name in ("PST1", "PST2", "PST3", "PST4"):
         assert queues[name]["triggers"] > 1
@@ -135,7 +135,7 @@ def test_the_job_runs_over_queues_with_trigger_levels(tmp_path: Path, capsys: py
 def test_every_run_over_a_store_begins_with_empty_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store, figures = tmp_path / "store", []
     for _ in range(2):
-        found = run_job(capsys, "--records", 500, "--out", tmp_path / "out", "--store", store)
+        found = run_job(capsys, "--records", 500, "--output", tmp_path / "out", "--store", store)
         figures.append({name: found[name] for name in list(found)[:7]})
         left = ["PST1", "LEFT BY A RUN THAT DID NOT END", "--region", CARD_POSTING, "--store", store]
         assert main(["write", "--seed", *map(str, left)]) == 0
@@ -145,7 +145,7 @@ def test_every_run_over_a_store_begins_with_empty_queues(tmp_path: Path, capsys:
 
 
 def test_for_people_it_ends_with_tables_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(CARD_POSTING), "--records", "300", "--out", str(tmp_path)]) == 0
+    assert main(["run", str(CARD_POSTING), "--records", "300", "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "INQUIRE TDQUEUE in CARDREGN" in out
     assert "Depth and throughput" in out
@@ -172,9 +172,9 @@ def test_for_people_it_ends_with_tables_and_checks(tmp_path: Path, capsys: pytes
 def test_wrong_input_is_told_and_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Any, text: str
 ) -> None:
-    run_job(capsys, "--records", 20, "--out", tmp_path)
+    run_job(capsys, "--records", 20, "--output", tmp_path)
     change(tmp_path)
-    code = main(["run", str(CARD_POSTING), "--json", *cards(tmp_path), "--out", str(tmp_path / "again")])
+    code = main(["run", str(CARD_POSTING), "--json", *cards(tmp_path), "--output", str(tmp_path / "again")])
     captured = capsys.readouterr()
     assert code in (1, 2)
     assert text in captured.out + captured.err
@@ -182,11 +182,11 @@ def test_wrong_input_is_told_and_ends_the_run(
 
 
 def test_inputs_are_given_all_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(CARD_POSTING), "--dd", f"DALYTRAN={tmp_path / 'x'}", "--out", str(tmp_path)]) == 2
+    assert main(["run", str(CARD_POSTING), "--dd", f"DALYTRAN={tmp_path / 'x'}", "--output", str(tmp_path)]) == 2
     assert "also give CARDXREF, ACCTDATA" in capsys.readouterr().err
-    assert main(["run", str(CARD_POSTING), "--dd", "NONSENSE", "--out", str(tmp_path)]) == 2
+    assert main(["run", str(CARD_POSTING), "--dd", "NONSENSE", "--output", str(tmp_path)]) == 2
     assert "NAME=FILE" in capsys.readouterr().err
-    assert main(["run", str(CARD_POSTING), "--dd", "DALYTRN=x", "--out", str(tmp_path)]) == 2
+    assert main(["run", str(CARD_POSTING), "--dd", "DALYTRN=x", "--output", str(tmp_path)]) == 2
     assert "no queue has that DD name; the DD names are DALYTRAN, CARDXREF" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.PS"))
 
@@ -198,7 +198,7 @@ def test_a_million_records_in_bounded_memory(tmp_path: Path) -> None:
     import sys
 
     command = [sys.executable, "-c", "from tdqsim.cli import main; raise SystemExit(main())", "run", str(CARD_POSTING)]
-    command += ["--records", "1000000", "--json", "--out", str(tmp_path)]
+    command += ["--records", "1000000", "--json", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1])["records_in"] == 1_000_000
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 250_000  # kilobytes

@@ -39,7 +39,7 @@ def tdq(tmp_path, capsys, monkeypatch):
         assert "Traceback" not in shown.err
         return shown.out if code == 0 else shown.err
 
-    run("create", str(tmp_path / "queues.yaml"), "--libraries")
+    run("create", str(tmp_path / "queues.yaml"), "--create-libraries")
     return run
 
 
@@ -54,7 +54,7 @@ def test_send_peek_receive_clear(tdq):
     assert tdq("receive", "APPLIB/WORK") == ""
     for key in ("K1", "K2", "K2"):
         tdq("send", "APPLIB/KEYED", "x", "--key", key)
-    assert len(json.loads(tdq("peek", "APPLIB/KEYED", "--key", "K1", "--order", "GT", "--json"))) == 2
+    assert len(json.loads(tdq("peek", "APPLIB/KEYED", "--key", "K1", "--key-order", "GT", "--json"))) == 2
     (row,) = json.loads(tdq("receive", "APPLIB/KEYED", "--key", "K1", "--json"))
     assert row["key"] == "D2F1"
     assert row["sender"].endswith("/QSECOFR/TDQ")
@@ -96,7 +96,7 @@ def test_dump_and_seed(tdq, tmp_path):
         (("send", "APPLIB/WORK", "x" * 51), 1, "CPF2498"),
         (("send", "APPLIB/WORK", "xyz", "--hex"), 2, "hexadecimal"),
         (("receive", "APPLIB/KEYED"), 1, "CPF9501"),
-        (("receive", "APPLIB/KEYED", "--key", "K1", "--order", "XX"), 1, "CPF9504"),
+        (("receive", "APPLIB/KEYED", "--key", "K1", "--key-order", "XX"), 1, "CPF9504"),
         (("delete", "APPLIB/NOWHERE"), 1, "CPF2105"),
         (("seed", "APPLIB/WORK", "no-such-file"), 2, "no-such-file"),
         (("dump", "APPLIB/FAR"), 1, "CPF9511"),
@@ -138,7 +138,7 @@ def test_letters_with_other_capitals_are_no_name(tdq, tmp_path):
 
 
 def test_a_store_in_use_can_be_looked_at(tmp_path):
-    with System("BUSY", tmp_path / "store") as system, system.job(user="QSECOFR") as job:
+    with System("BUSY", store=tmp_path / "store") as system, system.job(user="QSECOFR") as job:
         job.crtdtaq(dtaq="QGPL/FORCED", maxlen=20, force="*YES")
         job.crtdtaq(dtaq="QGPL/LOOSE", maxlen=20)
         job.qsnddtaq("FORCED", "QGPL", b"\xc1")

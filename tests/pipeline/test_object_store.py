@@ -313,7 +313,7 @@ def test_a_report_goes_there(store: str, tmp_path: Path) -> None:
     trace.write_text('{"region": "A", "command": "WRITEQ TD", "queue": "PAYQ", "data": "one"}\n')
     assert main(["pipeline", "ingest", str(trace), *run]) == 0
     assert main(["pipeline", "replay", "--definitions", str(definitions), *run]) == 0
-    assert main(["pipeline", "report", *run, "--out", f"{store}/reports"]) == 0
+    assert main(["pipeline", "report", *run, "--output", f"{store}/reports"]) == 0
     made = [place(f"{store}/reports/{name}") for name in ("junit.xml", "report.html", "report.json")]
     assert [each.stat().st_size > 100 for each in made] == [True] * 3
     assert not (tmp_path / "run" / "report.html").exists()

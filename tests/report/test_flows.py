@@ -100,7 +100,7 @@ def test_a_file_of_a_history_has_the_same_flows(region: Region, tmp_path: Path, 
     assert found == EXPECTED
     shown = tdq("topology", "--from", tmp_path / "h.jsonl")
     assert "transaction FILL" in shown.out
-    assert tdq("topology", "--from", tmp_path / "h.jsonl", "--out", "flows.html").code == 0
+    assert tdq("topology", "--from", tmp_path / "h.jsonl", "--output", "flows.html").code == 0
     page = look(Path("flows.html"))
     assert "What flowed: H" in page.text
     assert {"FILL", "PAYQ", "DONE"} <= {value for _, name, value in page.attributes if name == "data-names"}
@@ -113,7 +113,7 @@ def test_a_history_that_is_not_there_is_refused(tdq: Tdq) -> None:  # noqa: F811
 
 
 def test_the_six_counts_of_the_card_posting_are_on_the_picture(tdq: Tdq, look: Look) -> None:  # noqa: F811
-    ended = tdq("run", "card_posting", "--records", 200, "--report", "run.html", "--out", "out", "--json")
+    ended = tdq("run", "card_posting", "--records", 200, "--report", "run.html", "--output", "out", "--json")
     told = json.loads(ended.out.splitlines()[-1])
     page = look(Path("run.html"))
     names = {value for _, name, value in page.attributes if name == "data-names"}

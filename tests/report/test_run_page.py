@@ -53,7 +53,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_a_run_leaves_its_page(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F811
-    ended = tdq("run", directory, "--start", "FILL", "--report", "page.html", "--out", "out")
+    ended = tdq("run", directory, "--start", "FILL", "--report", "page.html", "--output", "out")
     assert ended.code == 0, ended.err
     page = look(Path("page.html"))
     for head in (
@@ -73,7 +73,7 @@ def test_a_run_leaves_its_page(tdq: Tdq, directory: Path, look: Look) -> None:  
 
 
 def test_an_abend_is_on_the_page_of_its_run(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F811
-    ended = tdq("run", directory, "--start", "BADT", "--report", "page.html", "--out", "out")
+    ended = tdq("run", directory, "--start", "BADT", "--report", "page.html", "--output", "out")
     assert ended.code == 1
     page = look(Path("page.html"))
     assert "something is wrong" in page.text
@@ -83,7 +83,7 @@ def test_an_abend_is_on_the_page_of_its_run(tdq: Tdq, directory: Path, look: Loo
 
 
 def test_a_page_that_cannot_be_written_is_said_before_the_run(tdq: Tdq, directory: Path) -> None:  # noqa: F811
-    ended = tdq("run", directory, "--start", "FILL", "--report", "none/page.html", "--out", "out")
+    ended = tdq("run", directory, "--start", "FILL", "--report", "none/page.html", "--output", "out")
     assert ended.code == 2
     assert "there is no folder none" in ended.err
     assert not Path("out").exists()

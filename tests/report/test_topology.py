@@ -152,7 +152,7 @@ def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F8
     assert "PAYP" in shown.out
     told = json.loads(tdq("topology", directory, "--json").out)
     assert [edge["how"] for edge in told["edges"]] == ["starts"]
-    done = tdq("topology", directory, "--out", "topology.html")
+    done = tdq("topology", directory, "--output", "topology.html")
     assert done.code == 0
     page = look(Path("topology.html"))
     assert "Topology of CICAAPPL" in page.text
@@ -167,8 +167,8 @@ def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F8
     [
         (["nowhere"], "nowhere: not a region directory"),
         ([], "no directory: name a region directory"),
-        (["region", "--out", "none/page.html"], "there is no folder none"),
-        (["region", "--out", "region"], "this is a folder"),
+        (["region", "--output", "none/page.html"], "there is no folder none"),
+        (["region", "--output", "region"], "this is a folder"),
     ],
 )
 def test_what_the_command_refuses(tdq: Tdq, directory: Path, arguments: list[str], said: str) -> None:  # noqa: F811

@@ -107,7 +107,7 @@ def test_the_command_line_shows_fields(place, capsys):
 
 def test_the_page_of_a_run_shows_fields(place, tmp_path):
     page = tmp_path / "page.html"
-    assert main(["run", str(place), "--report", str(page), "--out", str(tmp_path / "out")]) == 0
+    assert main(["run", str(place), "--report", str(page), "--output", str(tmp_path / "out")]) == 0
     assert "ACCOUNT=ABCD, AMOUNT=123.45" in page.read_text("utf-8")
 
 

@@ -224,12 +224,12 @@ def test_a_region_is_not_made_on_a_store_that_is_served(place, server, client, w
 
 
 def test_a_region_of_ones_own_beside_the_one_that_is_served_is_told_of(place, server, client, tmp_path):
-    found = tdq("run", place / "pay", "--out", tmp_path / "out", "--json")
+    found = tdq("run", place / "pay", "--output", tmp_path / "out", "--json")
     assert (found.returncode, json.loads(found.stdout.splitlines()[-1])["applid"]) == (0, "PAYREGN")
     assert f"PAYREGN is served there by process {server['pid']}" in found.stderr
     assert "its own region" in found.stderr
     assert [each.decode("cp037") for each in records(client)] == ["only there"]
-    alone = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
+    alone = tdq("run", place / "pay", "--store", tmp_path / "own", "--output", tmp_path / "out", "--json")
     assert (alone.returncode, "served" in alone.stderr) == (0, False)
 
 

@@ -54,7 +54,7 @@ UserOption = Annotated[str | None, typer.Option("--user", "-u", help="The user p
 CcsidOption = Annotated[int, typer.Option("--ccsid", help="CCSID of text.")]
 HexOption = Annotated[bool, typer.Option("--hex", help="Read and show bytes in hexadecimal.")]
 KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a keyed queue.")]
-OrderOption = Annotated[str, typer.Option("--order", help="GT LT NE EQ GE LE, with a key.")]
+OrderOption = Annotated[str, typer.Option("--key-order", help="GT LT NE EQ GE LE, with a key.")]
 QueueArgument = Annotated[
     str, typer.Argument(metavar="LIB/NAME", help="The data queue.", autocompletion=offered_data_queues)
 ]
@@ -140,7 +140,7 @@ def _key(job: AnyJob, key: str | None, *, as_hex: bool) -> bytes | None:
 def create(
     at: _At,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Definition files (YAML) or folders.")],
-    libraries: Annotated[bool, typer.Option("--libraries", help="Create missing libraries.")] = False,
+    libraries: Annotated[bool, typer.Option("--create-libraries", help="Create missing libraries.")] = False,
 ) -> None:
     """Create the data queues of definition files, all or none; creates the store if it does not exist."""
     loaded = definitions.load_definitions(*files)

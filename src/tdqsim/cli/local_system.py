@@ -80,7 +80,7 @@ class LocalJob:
 def _placed(problem: Problem, definitions: Definitions) -> Problem:
     """A problem of the installation with its file and line, and with a hint for this command."""
     file, line = definitions.place_of(problem.resource)
-    message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
+    message = problem.message.replace("create it with crtlib", "--create-libraries creates those that are not there")
     return problem._replace(file=file or problem.file, line=line, message=message)
 
 
@@ -100,7 +100,7 @@ def local_job(
     """
     name = "TDQSYS" if directory is None else load_system_file(directory)[0].name
     try:
-        with System(name, store, create=create, readonly=looking) as system:  # noqa: SIM117
+        with System(name, store=store, create=create, readonly=looking) as system:  # noqa: SIM117
             with system.job("TDQ", user=user, ccsid=ccsid) as job:
                 yield LocalJob(job)
     except ParameterError as error:

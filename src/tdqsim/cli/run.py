@@ -58,7 +58,8 @@ def run(
     store: StoreOption = None,
     dd: DdOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The directory of data sets that no DD card names.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="The directory of data sets that no DD card names."),
     ] = None,
     records: Annotated[int | None, typer.Option(min=0, help="The number of records that a job generates.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks and of generated data.")] = 0,

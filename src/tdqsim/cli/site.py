@@ -47,7 +47,7 @@ Run this line in a clone: no package index has tdqsim.
 _ASSETS: Final = ("iframe-worker.js", "guide.css")
 _PICTURES: Final = {
     "run": (("run", "card_posting", "--records", "500", "--report"), "## A run"),
-    "topology": (("topology", "card_posting", "--out"), "## Topology"),
+    "topology": (("topology", "card_posting", "--output"), "## Topology"),
 }
 """Report pages, and the headings of the chapter *report* below which they are shown."""
 

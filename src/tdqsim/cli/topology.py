@@ -27,7 +27,9 @@ def topology(
         list[Path] | None,
         typer.Argument(metavar="DIR", help="Region or system directories; default: the current one."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it as one HTML page.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it as one HTML page.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write nodes and edges as JSON.")] = False,
     histories: Annotated[
         list[str] | None,

@@ -22,14 +22,14 @@ _LOCK: Final = ".lock"
 
 @contextmanager
 def output_directory(given: Path | None, name: str) -> Iterator[Path]:
-    """Create and lock the directory; ``given`` (--out) is used instead of the default.
+    """Create and lock the directory; ``given`` (--output) is used instead of the default.
 
     Raises:
         DatasetError: it cannot be created, or ``given`` is in use by another run.
     """
     for own in (Path(_BASE), Path(_BASE) / name) if given is None else ():
         if own.is_symlink():
-            raise DatasetError(f"{own}: a symbolic link; choose a place with --out DIR")
+            raise DatasetError(f"{own}: a symbolic link; choose a place with --output DIR")
     candidates = iter([given]) if given is not None else (Path(_BASE) / each for each in _names(name))
     for directory in candidates:
         lock = _locked(directory)
@@ -39,7 +39,7 @@ def output_directory(given: Path | None, name: str) -> Iterator[Path]:
             finally:
                 lock.close()
             return
-    raise DatasetError(f"--out {given}: another run is writing there")
+    raise DatasetError(f"--output {given}: another run is writing there")
 
 
 def _names(name: str) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _check_links(directory: Path) -> None:
     home = directory.resolve()
     for entry in directory.iterdir():
         if entry.is_symlink() and leads_out(entry, home):
-            raise DatasetError(f"{entry}: a symbolic link that leads out of the directory; remove it, or use --out DIR")
+            raise DatasetError(f"{entry}: a symbolic link out of the directory; remove it, or use --output DIR")
 
 
 def _locked(directory: Path) -> IO[bytes] | None:
@@ -69,7 +69,7 @@ def _locked(directory: Path) -> IO[bytes] | None:
         file = os.fdopen(os.open(directory / _LOCK, flags, 0o600), "rb+")
     except OSError as error:
         raise DatasetError(
-            f"{directory}: data sets cannot be written there: {error.strerror}; choose a place with --out DIR"
+            f"{directory}: data sets cannot be written there: {error.strerror}; choose a place with --output DIR"
         ) from None
     try:
         import fcntl  # noqa: PLC0415  (not on every platform; without it, concurrent runs are not detected)

@@ -139,7 +139,7 @@ def test_half_a_replay_is_no_result(
     monkeypatch.undo()
     assert not [*done.glob("report.*"), *done.glob("junit.xml")]
     more = {
-        "report": [], "load": ["seed", "--out", str(tmp_path / "out")],
+        "report": [], "load": ["seed", "--output", str(tmp_path / "out")],
         "reconcile": ["--expected", str(tmp_path / "x.parquet"), "--engine", "local"],
     }[command]  # fmt: skip
     assert main(["pipeline", command, "--run", str(done), *more]) == 2
@@ -246,7 +246,7 @@ def test_files_of_the_same_name_are_not_written_over_each_other(tmp_path: Path) 
 
 def test_a_place_that_is_a_file(tmp_path: Path, done: Path) -> None:
     (tmp_path / "out").touch()
-    with pytest.raises(DatasetError, match=r"--out .*/out: File exists; name a directory"):
+    with pytest.raises(DatasetError, match=r"--output .*/out: File exists; name a directory"):
         run_load(LoadRequest(done, "dataset", tmp_path / "out"))
 
 
@@ -256,8 +256,8 @@ def test_a_place_that_is_a_file(tmp_path: Path, done: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["load", "tape", "--out", "x"],
-        ["load", "seed", "--out", "x", "--table", "all"],
+        ["load", "tape", "--output", "x"],
+        ["load", "seed", "--output", "x", "--table", "all"],
         ["reconcile", "--expected", "x", "--match", "KEEP:key=9-1"],
         ["reconcile", "--expected", "x", "--match", "KEEP", "--tolerance", "AMOUNT=much"],
         ["reconcile", "--expected", "x", "--mask", "AMOUNT"],

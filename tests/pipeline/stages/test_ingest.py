@@ -109,7 +109,7 @@ def test_ingest_replay_reconcile_load_from_the_command_line(
     assert json.loads(capsys.readouterr().out)["differences"] == {"KEEP changed": 1}
     assert main(["pipeline", "report", "--run", str(run), "--json"]) == 1
     assert "KEEP" in (run / "report.html").read_text()
-    arguments = ["load", "dataset", "--run", str(run), "--out", str(tmp_path / "out"), "--recfm", "FB", "--json"]
+    arguments = ["load", "dataset", "--run", str(run), "--output", str(tmp_path / "out"), "--recfm", "FB", "--json"]
     assert main(["pipeline", *arguments]) == 0
     assert (tmp_path / "out" / "KEEP.PS").read_bytes() == b"\xc1\xc2\xc3"
 

@@ -73,7 +73,7 @@ def test_the_real_files_give_the_known_figures(
     look: Look,  # noqa: F811
 ) -> None:
     cards = [word for name, path in real_data.items() for word in ("--dd", f"{name}={path}")]
-    found = pipeline_run(capsys, *cards, "--out", tmp_path / "run")
+    found = pipeline_run(capsys, *cards, "--output", tmp_path / "run")
     assert {name: found[name] for name in REAL} == REAL
     assert (found["ok"], found["engine"], found["differences"]) == (True, "local", {})
     assert "Spark pays from" in found["engine_why"]
@@ -92,7 +92,7 @@ def test_an_amount_that_is_no_number_is_told_with_its_record(
     (tmp_path / "damaged").write_bytes(data)
     files = real_data | {"DALYTRAN": tmp_path / "damaged"}
     cards = [word for name, path in files.items() for word in ("--dd", f"{name}={path}")]
-    assert main(["pipeline", "run", str(CARD_POSTING), *cards, "--out", str(tmp_path / "run")]) == 2
+    assert main(["pipeline", "run", str(CARD_POSTING), *cards, "--output", str(tmp_path / "run")]) == 2
     assert f"{tmp_path / 'damaged'}: record 14 at offset 4550: AMOUNT is no number" in capsys.readouterr().err
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
         sys.executable, "-c",
         "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))",
         "pipeline", "run", str(CARD_POSTING), "--records", "300", "--regions", "8", "--engine", "local",
-        "--out", str(tmp_path / "killed"),
+        "--output", str(tmp_path / "killed"),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         receipts = tmp_path / "killed" / "manifest" / "replay"
@@ -176,7 +176,7 @@ def test_input_that_is_cut_off_is_refused_by_record_and_offset(
     cut.write_bytes(real_data["DALYTRAN"].read_bytes()[:-10])
     files = {**real_data, "DALYTRAN": cut}
     cards = [word for name, path in files.items() for word in ("--dd", f"{name}={path}")]
-    assert main(["pipeline", "run", str(CARD_POSTING), *cards, "--out", str(tmp_path / "run"), "--json"]) == 2
+    assert main(["pipeline", "run", str(CARD_POSTING), *cards, "--output", str(tmp_path / "run"), "--json"]) == 2
     assert "record 300 at offset 104650 has only 340" in capsys.readouterr().err
 
 
@@ -191,7 +191,7 @@ def test_input_that_is_cut_off_is_refused_by_record_and_offset(
 def test_arguments_that_cannot_be_used(
     arguments: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path / "run"), *arguments]) == 2
+    assert main(["pipeline", "run", str(CARD_POSTING), "--output", str(tmp_path / "run"), *arguments]) == 2
     assert text in capsys.readouterr().err
 
 
@@ -211,7 +211,7 @@ def test_what_a_run_will_need_is_looked_for_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(sys.modules, hidden, None)
-    command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), *arguments]
+    command = ["pipeline", "run", str(CARD_POSTING), "--output", str(tmp_path), *arguments]
     assert main(command) == 2
     assert says in capsys.readouterr().err
     assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
@@ -225,7 +225,7 @@ def test_without_a_java_nothing_is_begun(
 
     monkeypatch.setattr("tdqsim.pipeline.session.find_java", none)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
-    command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), "--engine", "spark"]
+    command = ["pipeline", "run", str(CARD_POSTING), "--output", str(tmp_path), "--engine", "spark"]
     assert main(command) == 2
     assert "there is no Java" in capsys.readouterr().err
     assert not (tmp_path / "input").exists()

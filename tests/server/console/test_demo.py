@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder = tmp_path_factory.mktemp("demo")
-    words = [Path("--demo"), Path("--out"), folder / "out"]
+    words = [Path("--demo"), Path("--output"), folder / "out"]
     with serving(words, folder) as found:
         yield found
 

@@ -72,7 +72,7 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DatasetError(f"--out {request.out}: {error.strerror}; name a directory, or a place for one") from error
+        raise DatasetError(f"--output {request.out}: {error.strerror}; name a directory, or a place for one") from error
     names: dict[str, str] = {}
     make = _data_set if request.target == "dataset" else _lines
     made = {queue: make(request, queue, names) for queue in queues}
@@ -174,7 +174,7 @@ def _own_name(names: dict[str, str], what: str, *parts: str) -> str:
     other = names.setdefault(name, what)
     if other != what:
         raise DatasetError(
-            f"{other} and {what} would both be the file {name}; rename one, or load them apart by --queue and --out"
+            f"{other} and {what} would both be the file {name}; rename one, or load them apart by --queue and --output"
         )
     return name
 

@@ -114,7 +114,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data and of the order of ready tasks.")] = 0,
     engine: EngineOption = "auto",
     buckets: BucketsOption = BOUNDS["buckets"],
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run's directory.")] = None,
+    out: Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="The run's directory.")] = None,
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -226,7 +226,7 @@ def decode(
         ),
     ] = "",
     output: Annotated[
-        str, typer.Option("--output", metavar="FILE.parquet", help="Write the rows to one new file of this name.")
+        str, typer.Option("--output", "-o", metavar="FILE.parquet", help="Write the rows to one new file of this name.")
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing output file.")] = False,
     columns: Annotated[
@@ -286,7 +286,7 @@ def load(
         ),
     ],
     run: RunOption,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the files.")],
+    out: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory of the files.")],
     table: Annotated[
         str,
         typer.Option(
@@ -406,7 +406,9 @@ def report(
     run: RunOption,
     out: Annotated[
         str,
-        typer.Option("--out", metavar="DIR", help="The directory, also in an object store; default: that of the run."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="The directory, or one in an object store; default: the run's."
+        ),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
