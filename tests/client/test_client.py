@@ -316,12 +316,12 @@ def test_the_clock_and_the_faults_of_a_server(server):
     with Client(server.url, server.token, timeout=300) as client:
         assert client.freeze()["frozen"] is True
         assert client.clock()["frozen"] is True
-        assert client.freeze(frozen=False)["frozen"] is False
+        assert client.thaw()["frozen"] is False
         region = client.region("TDQREGN")
-        region.faults('[{"kind": "condition", "condition": "IOERR", "command": "READQ TD", "queue": "PAYQ"}]')
-        assert [each["condition"] for each in region.fault_state()["faults"]] == ["IOERR"]
+        region.set_faults('[{"kind": "condition", "condition": "IOERR", "command": "READQ TD", "queue": "PAYQ"}]')
+        assert [each["condition"] for each in region.faults()["faults"]] == ["IOERR"]
         region.remove_faults()
-        assert region.fault_state()["faults"] == []
+        assert region.faults()["faults"] == []
 
 
 def test_a_user_signs_on_for_a_token():

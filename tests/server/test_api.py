@@ -95,7 +95,7 @@ def test_a_condition_is_a_problem_with_its_numbers(api):
 
 def test_a_problem_names_the_rule_that_no_page_confirms(api):
     assert "unconfirmed_rules" not in api.post(f"{QUEUE}/read").json()  # QZERO stands on a page
-    assert api.patch(QUEUE, json={"enablestatus": "DISABLED"}).status_code == 200
+    assert api.patch(QUEUE, json={"ENABLESTATUS": "DISABLED"}).status_code == 200
     assert api.post(f"{QUEUE}/read").json()["unconfirmed_rules"] == {"TD-DISABLED": "unconfirmed"}
     explained = api.get(f"{QUEUE}/explain").json()
     assert explained["commands"]["READQ TD"]["unconfirmed_rules"] == {"TD-DISABLED": "unconfirmed"}
@@ -145,14 +145,14 @@ def test_an_idle_unit_of_work_is_backed_out_by_time(api, host):
 
 
 def test_set_and_the_vendors_refusal(api):
-    assert api.patch(QUEUE, json={"enablestatus": "DISABLED"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+    assert api.patch(QUEUE, json={"ENABLESTATUS": "DISABLED"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
     answer = api.post(f"{QUEUE}/records", json={"text": "x"})
     assert (answer.status_code, answer.json()["condition"]) == (409, "DISABLED")
 
 
 def test_a_refusal_names_fields_and_values_and_nothing_of_python(api):
     refused = {
-        ("PATCH", QUEUE): ({"enablestatus": "MAYBE"}, "body.enablestatus: Input should be 'ENABLED' or 'DISABLED'"),
+        ("PATCH", QUEUE): ({"ENABLESTATUS": "MAYBE"}, "body.ENABLESTATUS: Input should be 'ENABLED' or 'DISABLED'"),
         ("POST", f"{QUEUE}/records"): ({"hex": "C1ZZ"}, "body.hex: String should match pattern"),
         ("POST", "/api/v1/regions/PAYREGN/wait"): ({"condition": "NOSUCH"}, "body.condition: is not a condition"),
     }
@@ -168,7 +168,7 @@ def test_a_refusal_names_fields_and_values_and_nothing_of_python(api):
 
 
 def test_a_word_of_set_may_be_in_small_letters(api):
-    assert api.patch(QUEUE, json={"enablestatus": "disabled"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+    assert api.patch(QUEUE, json={"ENABLESTATUS": "disabled"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
 
 
 def test_tasks_of_the_api_have_a_transaction_id_of_their_own(api):
@@ -646,7 +646,7 @@ def test_a_slash_in_a_name_parts_no_path(api, host, method, name):
         answer = api.request(method, f"/api/v1/regions/PAYREGN/queues/{name}{end}", follow_redirects=False)
         assert answer.status_code in (404, 405, 422), answer.text
         assert answer.headers["content-type"] == "application/problem+json"
-    assert api.get(f"{QUEUE}/records").json()["records"] == [host.regions["PAYREGN"].options.codepage.decode(b"kept")]
+    assert api.get(f"{QUEUE}/records").json()["records"] == [host.regions["PAYREGN"].options.code_page.decode(b"kept")]
 
 
 def test_the_address_that_the_server_tells_is_the_page_of_the_api(api):

@@ -62,7 +62,7 @@ def changes(lines: Any) -> list[dict[str, Any]]:
 def test_a_route_is_logged_by_its_operation_and_its_queue(api: TestClient) -> None:
     with capture_logs() as lines:
         api.post(f"{REGION}/queues/PAYQ/records", json={"text": "TOPSECRET"})
-        api.patch(f"{REGION}/queues/NONE", json={"enablestatus": "DISABLED"})
+        api.patch(f"{REGION}/queues/NONE", json={"ENABLESTATUS": "DISABLED"})
         api.get(f"{REGION}/queues/PAYQ")  # it changes nothing
     written, refused = changes(lines)
     about = {"face": "http", "userid": "(owner)", "origin": "testclient", "applid": "PAYREGN"}

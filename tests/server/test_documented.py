@@ -114,7 +114,7 @@ def values(schema, field=""):
         required = {name: parts.pop(name) for name in schema.get("required", ())}
         return st.fixed_dictionaries(required, optional=parts)
     if kind == "object":
-        words = st.one_of(st.sampled_from(["REC", "N", "enablestatus", "triggerlevel"]), TEXTS)
+        words = st.one_of(st.sampled_from(["REC", "N", "ENABLESTATUS", "TRIGGERLEVEL"]), TEXTS)
         inner = schema.get("additionalProperties")
         return st.dictionaries(words, values(inner if isinstance(inner, dict) else {}), max_size=3)
     if kind == "array":
@@ -254,11 +254,11 @@ def test_a_method_that_is_none_is_told_all_that_there_are(api, path):
         ("POST", "/api/v1/regions/PAYREGN/wait", {"condition": "NOSUCH"}),
         ("POST", "/api/v1/regions/PAYREGN/wait", {"condition": "QZERO", "task": 4}),
         ("POST", "/api/v1/regions/PAYREGN/wait", {"task": 0}),
-        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"enablestatus": "MAYBE"}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"ENABLESTATUS": "MAYBE"}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {}),
-        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": True}),
-        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.5}),
-        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": "5"}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"TRIGGERLEVEL": True}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"TRIGGERLEVEL": 5.5}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"TRIGGERLEVEL": "5"}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"atitermid": 5}),
     ],
 )

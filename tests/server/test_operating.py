@@ -68,8 +68,8 @@ def as_user(gate):
     [
         ({"enable-status": "DISABLED"}, "enable-status"),
         ({"colour": "RED"}, "colour"),
-        ({}, "triggerlevel"),
-        ({"triggerlevel": 1, "TRIGGERLEVEL": 2}, "TRIGGERLEVEL"),
+        ({}, "TRIGGERLEVEL"),
+        ({"triggerlevel": 1, "TRIGGERLEVEL": 2}, "triggerlevel"),
     ],
 )
 def test_what_is_no_option_of_set_is_refused_by_name(api, options, said):
@@ -79,7 +79,7 @@ def test_what_is_no_option_of_set_is_refused_by_name(api, options, said):
 
 
 def test_a_refused_value_of_set_is_answered_as_the_command_answers_it(api):
-    answer = api.patch(QUEUE, json={"triggerlevel": 10**12})
+    answer = api.patch(QUEUE, json={"TRIGGERLEVEL": 10**12})
     assert (answer.status_code, answer.json()["condition"], answer.json()["resp2"]) == (409, "INVREQ", 901)
     assert "column" not in answer.json()["detail"]
 
@@ -101,7 +101,7 @@ def test_definitions_come_and_go(api):
     assert api.get(f"{REGION}/queues/NEWQ").status_code == 404
     assert api.post(f"{REGION}/definitions", json={"text": text}).status_code == 201
     assert api.get(f"{REGION}/queues/NEWQ").json()["TYPE"]["cvda"] == "INTRA"
-    api.patch(f"{REGION}/queues/NEWQ", json={"enablestatus": "DISABLED"})
+    api.patch(f"{REGION}/queues/NEWQ", json={"ENABLESTATUS": "DISABLED"})
     assert api.delete(f"{REGION}/queues/NEWQ").status_code == 204
     assert api.get(f"{REGION}/queues/NEWQ").status_code == 404
     wrong = api.post(f"{REGION}/definitions", json={"text": "tdqueue: [{name: TOOLONG}]"})
@@ -114,10 +114,10 @@ def test_definitions_come_and_go(api):
 
 def test_a_snapshot_is_restored(api):
     api.post(f"{QUEUE}/records", json=[{"text": "a"}, {"text": "b"}])
-    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "DISABLED"})
+    api.patch(f"{REGION}/queues/LOGQ", json={"ENABLESTATUS": "DISABLED"})
     kept = api.get(f"{REGION}/snapshot").json()
     api.post(f"{QUEUE}/read")
-    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "ENABLED"})
+    api.patch(f"{REGION}/queues/LOGQ", json={"ENABLESTATUS": "ENABLED"})
     api.post(f"{REGION}/queues/LOGQ/records", json={"text": "later"})
     assert api.put(f"{REGION}/snapshot", json=kept).status_code == 200
     assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]
@@ -132,7 +132,7 @@ def test_a_snapshot_is_restored(api):
 def test_a_snapshot_of_which_one_record_cannot_be_put_back_changes_nothing(api, wrong):
     for queue in ("PAYQ", "LOGQ"):
         api.post(f"{REGION}/queues/{queue}/records", json=[{"text": "a"}, {"text": "b"}])
-    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "DISABLED"})
+    api.patch(f"{REGION}/queues/LOGQ", json={"ENABLESTATUS": "DISABLED"})
     bad = {"LOGQ": {"records": [{"text": "new"}]}, "PAYQ": {"records": [{"text": "new"}, {"hex": wrong}]}}
     answer = api.put(f"{REGION}/snapshot", json={"queues": bad})
     assert (answer.status_code, answer.json()["condition"]) == (409, "LENGERR")
@@ -221,7 +221,7 @@ def test_records_are_decoded_by_a_layout(api):
 
 
 def test_records_are_decoded_in_the_code_page_of_their_region(host, api):
-    host.add(Region, [define_tdqueue(name="PAYQ", type="INTRA")], applid="OPENREGN", codepage="1047")
+    host.add(Region, [define_tdqueue(name="PAYQ", type="INTRA")], applid="OPENREGN", code_page="1047")
     queue = "/api/v1/regions/OPENREGN/queues/PAYQ"
     api.post(f"{queue}/records", json=[{"hex": "AD"}])  # a bracket in 1047, and a letter in 037
     own = "code_page: '037'\n"
@@ -248,9 +248,9 @@ def test_the_page_of_the_api_fetches_nothing(api):
 
 def test_a_forced_end_is_for_breakers_and_of_a_unit_of_work(api, as_user):
     url = f"{REGION}/units-of-work/{'00' * 8}/end"
-    assert api.post(url, params={"how": "COMMIT"}, headers=as_user("HANDS")).status_code == 403
-    assert api.post(url, params={"how": "COMMIT"}).json()["condition"] == "UOWNOTFOUND"
-    assert api.post(f"{REGION}/units-of-work/xyz/end", params={"how": "COMMIT"}).status_code == 422
+    assert api.post(url, params={"uowstate": "COMMIT"}, headers=as_user("HANDS")).status_code == 403
+    assert api.post(url, params={"uowstate": "COMMIT"}).json()["condition"] == "UOWNOTFOUND"
+    assert api.post(f"{REGION}/units-of-work/xyz/end", params={"uowstate": "COMMIT"}).status_code == 422
 
 
 def test_entries_of_a_data_queue(api):

@@ -91,9 +91,13 @@ class Client(ServerConnection):
         """The time of the server's clock, and whether it stands still."""
         return self.ask("GET", "/clock")
 
-    def freeze(self, *, frozen: bool = True) -> ClockState:
-        """Stop the server's clock, or start it again."""
-        return self.ask("POST", "/clock", query={"frozen": frozen})
+    def freeze(self) -> ClockState:
+        """Stop the server's clock."""
+        return self.ask("POST", "/clock", query={"frozen": True})
+
+    def thaw(self) -> ClockState:
+        """Let the server's clock go on, from the time at which it stands."""
+        return self.ask("POST", "/clock", query={"frozen": False})
 
     def events(self, region: str | None = None, queue: str | None = None) -> Iterator[dict[str, Any]]:
         """New events, as they arrive: commands, units of work, tasks, seeds; ``lost`` has the number of lost events.

@@ -170,9 +170,9 @@ class RemoteRegion(_Commands):
         return self.about()["sysid"]
 
     @cached_property
-    def codepage(self) -> str:
+    def code_page(self) -> str:
         """The name of its code page."""
-        return self.about()["codepage"]
+        return self.about()["code_page"]
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """Execute an EXEC CICS command as a separate task; return RESP, RESP2, the received data, and the variables.
@@ -207,19 +207,19 @@ class RemoteRegion(_Commands):
         self._client.ask("POST", f"{self._queue(queue)}/records", body)
         return len(body)
 
-    def seed(self, name: str, records: Iterable[_Data]) -> int:
+    def seed(self, queue: str, records: Iterable[_Data]) -> int:
         """Add records to a queue without a task; return their number."""
         source, count = map(_record, _several(records)), 0
         while page := list(islice(source, PAGE)):
-            answer: SeedResult = self._client.ask("POST", f"{self._queue(name)}/seed", page)
+            answer: SeedResult = self._client.ask("POST", f"{self._queue(queue)}/seed", page)
             count += answer["seeded"]
         return count
 
-    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
+    def peek(self, queue: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without removing them.
 
         Args:
-            name: the queue; for an alias, its target is read.
+            queue: the queue; for an alias, its target is read.
             limit: the maximum number of records; default: all.
             skip: the number of records to skip at the beginning.
             uncommitted: whether to include records that units of work have written and not committed.
@@ -228,7 +228,7 @@ class RemoteRegion(_Commands):
         while limit is None or len(records) < limit:
             size = PAGE if limit is None else min(limit - len(records), PAGE)
             query = {"position": skip + len(records), "limit": size, "encoding": "hex", "uncommitted": uncommitted}
-            page: PeekPage = self._client.ask("GET", f"{self._queue(name)}/records", query=query)
+            page: PeekPage = self._client.ask("GET", f"{self._queue(queue)}/records", query=query)
             records += map(bytes.fromhex, page["records"])
             if len(page["records"]) < size:
                 break
@@ -251,7 +251,7 @@ class RemoteRegion(_Commands):
         page: DecodedPage = self._client.ask("GET" if layout is None else "POST", path, layout, query=query)
         return page["records"]
 
-    def depth(self, queue: str) -> list[tuple[int, int]]:
+    def depth_history(self, queue: str) -> list[tuple[int, int]]:
         """NUMITEMS over time: pairs of a time in nanoseconds and the depth since then; the resolution is a second."""
         depth: QueueDepth = self._client.ask("GET", f"{self._queue(queue)}/depth")
         return [(time_ns, items) for time_ns, items in depth["samples"]]
@@ -278,7 +278,7 @@ class RemoteRegion(_Commands):
         Raises:
             RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.
         """
-        given = {name.lower(): value for name, value in options.items()}
+        given = {name.upper(): value for name, value in options.items()}
         return TdqueueInfo(_values(self._client.ask("PATCH", self._queue(tdqueue), given)))
 
     def discard_tdqueue(self, tdqueue: str) -> None:
@@ -342,18 +342,18 @@ class RemoteRegion(_Commands):
 
     def set_task(self, task: int, *, purgetype: Purgetype) -> None:
         """SET TASK: PURGE or FORCEPURGE."""
-        self._client.ask("DELETE", f"{self._path}/tasks/{task}", query={"how": purgetype.upper()})
+        self._client.ask("DELETE", f"{self._path}/tasks/{task}", query={"purgetype": purgetype.upper()})
 
     def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
         """SET UOW: end a unit of work in doubt by COMMIT, BACKOUT or FORCE."""
         path = f"{self._path}/units-of-work/{uow.hex().upper()}/end"
-        self._client.ask("POST", path, query={"how": uowstate.upper()})
+        self._client.ask("POST", path, query={"uowstate": uowstate.upper()})
 
-    def faults(self, plan: str) -> None:
+    def set_faults(self, plan: str) -> None:
         """Activate a fault plan in the form of FaultPlan.to_json; an empty list removes it."""
         self._client.ask("PUT", f"{self._path}/faults", json.loads(plan))
 
-    def fault_state(self) -> FaultState:
+    def faults(self) -> FaultState:
         """The active faults, of the API and of the console, and those that have occurred."""
         return self._client.ask("GET", f"{self._path}/faults")
 
@@ -377,10 +377,10 @@ class RemoteRegion(_Commands):
         with self._client.stream(f"{self._path}/jobs/{number}") as lines:
             return list(lines)
 
-    def sysout(self, letter: str = "") -> Iterator[SysoutDatasetInfo]:
+    def sysout(self, sysout_class: str = "") -> Iterator[SysoutDatasetInfo]:
         """All SYSOUT data sets, or those of a class, in the order of their numbers."""
         after = 0
-        while page := self._page("sysout", **{"class": letter or None}, after=after):
+        while page := self._page("sysout", **{"class": sysout_class or None}, after=after):
             yield from page
             after = page[-1]["number"]
 

@@ -120,7 +120,7 @@ class RemoteSystem:
         remove: bool = True,
     ) -> RemoteEntry | None:
         """Receive an entry; return None if none arrived within ``wait`` seconds (at most 300)."""
-        body = {"wait": wait, "order": key_order, "remove": remove, "key": None if key is None else _data(key)}
+        body = {"wait": wait, "key_order": key_order, "remove": remove, "key": None if key is None else _data(key)}
         path, query = f"{self._queue(name, library)}/receive", {"encoding": "hex", **self._profile}
         answer: ReceiveResult = self._client.ask("POST", path, body, query=query, patience=wait)
         return None if answer["entry"] is None else _received(answer["entry"])
@@ -128,7 +128,7 @@ class RemoteSystem:
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or the entries of a keyed queue whose keys match; return their number."""
         digits, order = (None, None) if key is None else (key.hex(), key_order)
-        query = {"key": digits, "order": order, **self._profile}
+        query = {"key": digits, "key_order": order, **self._profile}
         answer: ClearResult = self._client.ask("DELETE", f"{self._queue(name, library)}/entries", query=query)
         return answer["cleared"]
 
@@ -204,7 +204,7 @@ class RemoteSystem:
         position = 0
         while limit is None or position < limit:
             size = _PAGE if limit is None else min(limit - position, _PAGE)
-            query = {"position": position, "limit": size, "encoding": "hex", "key": digits, "order": order}
+            query = {"position": position, "limit": size, "encoding": "hex", "key": digits, "key_order": order}
             query |= self._profile
             page: EntryPage = self._client.ask("GET", f"{self._queue(name, library)}/entries", query=query)
             yield from map(_browsed, page["entries"])

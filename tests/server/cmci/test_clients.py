@@ -173,7 +173,7 @@ def errq(server):
 
     ask("POST", "/seed", [{"text": text} for text in ("one", "two", "three")])
     yield
-    ask("PATCH", "", {"enablestatus": "ENABLED"})
+    ask("PATCH", "", {"ENABLESTATUS": "ENABLED"})
     ask("DELETE", "/records", None)
 
 

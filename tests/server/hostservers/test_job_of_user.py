@@ -108,7 +108,7 @@ def test_commands_of_profiles_set_current_library_and_ccsid():
 
 
 def test_passwords_and_profile_attributes_survive_a_restart_without_a_users_file(tmp_path):
-    with System(path=tmp_path / "store") as system:
+    with System(store=tmp_path / "store") as system:
         accounts = Accounts(Users())
         system.passwords = CommandPasswords(system, accounts)
         with system.job(user="QSECOFR") as job:
@@ -117,7 +117,7 @@ def test_passwords_and_profile_attributes_survive_a_restart_without_a_users_file
             job.command("CHGUSRPRF USRPRF(BERT) PASSWORD(*NONE)")
         changed = hidden(PasswordLevel.SHA1, "Secret1pw", "Other2")
         assert change_password(system, accounts, PasswordLevel.SHA1, attempt(), changed) is SignOnCode.GOOD
-    with System(path=tmp_path / "store") as system:
+    with System(store=tmp_path / "store") as system:
         accounts = Accounts(Users())
         system.passwords = CommandPasswords(system, accounts)
         assert (system.profiles["ANNA"].current_library, system.profiles["ANNA"].ccsid) == ("ANNALIB", 273)

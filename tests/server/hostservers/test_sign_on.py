@@ -133,7 +133,7 @@ def test_a_new_password_is_tried_as_often_as_any(system):
 
 
 def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
-    with System("SYS1", tmp_path / "s") as system:
+    with System("SYS1", store=tmp_path / "s") as system:
         system.crtusrprf("ANNA", pwdexp=True)
         for _ in range(3):
             check(system, anna(), PasswordLevel.SHA1, attempt("wrong"))
@@ -141,7 +141,7 @@ def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
         account = anna()
         for _ in range(3):
             check(system, account, PasswordLevel.SHA1, attempt("wrong"))
-    with System("SYS1", tmp_path / "s") as system:
+    with System("SYS1", store=tmp_path / "s") as system:
         assert system.profiles["ANNA"].disabled
         assert system.profiles["ANNA"].expired
 

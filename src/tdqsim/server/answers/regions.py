@@ -24,7 +24,7 @@ class RegionSummary(TypedDict):
     sysid: str
     start: Annotated[str, Field(description="the type of start: INITIAL, COLD, WARM, EMERGENCY")]
     release: str
-    codepage: str
+    code_page: str
     time_zone: str
     queues: Annotated[int, Field(description="the number of installed queues")]
     tasks: Annotated[int, Field(description="the number of tasks that have not ended")]

@@ -57,7 +57,7 @@ class ReceiveRequest(RequestBody):
     """Parameters of a receive."""
 
     wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="the time limit in seconds"), WHOLE] = 0
-    order: Annotated[_Order, Field(description="only for a keyed queue")] = "EQ"
+    key_order: Annotated[_Order, Field(description="only for a keyed queue")] = "EQ"
     key: _SentKey = None
     remove: Annotated[bool, Field(description="False returns the entry without removing it")] = True
 
@@ -125,11 +125,11 @@ async def look(
     limit: Annotated[int, Query(ge=1, le=BOUNDS["page_records"])] = 100,
     encoding: Encoding = "text",
     key: _HexKey = None,
-    order: _Ordered = "EQ",
+    key_order: _Ordered = "EQ",
 ) -> EntryPage:
     """Read entries in the order of the queue without removing them."""
     wanted = _key_of(key)
-    selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order)
+    selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, key_order)
 
     def rows(job: Job) -> list[BrowsedEntry]:
         browsed = job.qsys2.data_queue_entries(queue, library, *selection, skip=position, limit=limit)
@@ -141,11 +141,11 @@ async def look(
 
 @routes.operation("clearDataQueue")
 async def clear(
-    jobs: Jobs, library: ObjectName, queue: ObjectName, key: _HexKey = None, order: _Ordered = "EQ"
+    jobs: Jobs, library: ObjectName, queue: ObjectName, key: _HexKey = None, key_order: _Ordered = "EQ"
 ) -> ClearResult:
     """QCLRDTAQ: clear a data queue, or the entries of a keyed queue whose keys match."""
     wanted = _key_of(key)
-    cleared = await jobs.run(lambda job: job.qclrdtaq(queue, library, order, wanted))
+    cleared = await jobs.run(lambda job: job.qclrdtaq(queue, library, key_order, wanted))
     return {"cleared": cleared}
 
 
@@ -181,7 +181,7 @@ async def receive(
 
     def act(job: Job) -> ReceivedEntry | None:
         key = _key(given.key, job)
-        row = job.qrcvdtaq(queue, library, given.wait, given.order, key, remove=given.remove)
+        row = job.qrcvdtaq(queue, library, given.wait, given.key_order, key, remove=given.remove)
         sender = None if row is None or row.sender is None else str(row.sender)
         return None if row is None else _entry(job, row.data, row.key, sender, encoding)
 

@@ -51,7 +51,7 @@ async def install(host: Served, region: PathRegion, given: DefinitionText, user:
         check_no_code(region, definitions, allowed=host.network_handlers)
         changes = preview(region, definitions, user.id)
         if given.install:
-            region.install(definitions, user=user.id)
+            region.install(definitions, userid=user.id)
             host.waits.all_changed(region)
         return changes
 

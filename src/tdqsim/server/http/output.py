@@ -123,7 +123,7 @@ def _data_set(data_set: SysoutDataset) -> SysoutDatasetInfo:
 
 
 async def _printed(host: Host, region: Region, spool: SysoutSpool, data_set: SysoutDataset) -> AsyncIterator[str]:
-    lines = render(spool.read(data_set), data_set.control, region.options.codepage)
+    lines = render(spool.read(data_set), data_set.control, region.options.code_page)
 
     def piece() -> str:
         next(spool.read(data_set), None)  # flush the writer's buffer, so that the file ends with a complete record

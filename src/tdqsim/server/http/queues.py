@@ -68,7 +68,7 @@ else:
         "SetTdqueue",
         __base__=_SetOptions,
         __doc__=_SetOptions.__doc__,
-        **{option.name.lower(): _field(option) for option in SET_TDQUEUE_OPTIONS.values()},
+        **{option.name: _field(option) for option in SET_TDQUEUE_OPTIONS.values()},
     )
 
 
@@ -90,7 +90,7 @@ def _about(region: Region) -> RegionSummary:
         "sysid": region.options.sysid,
         "start": region.recovery.start_type,
         "release": region.options.release,
-        "codepage": region.options.codepage.name,
+        "code_page": region.options.code_page.name,
         "time_zone": str(region.options.zone),
         "queues": len(region.tdqueues),
         "tasks": len(region.tasks),
@@ -156,8 +156,8 @@ async def inquire(
 
 @routes.operation("setTdqueue")
 async def set_queue(host: Served, region: PathRegion, queue: str, given: SetTdqueue, user: Caller) -> TdqueueState:
-    """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
-    options = given.model_dump(exclude_unset=True)
+    """SET TDQUEUE, with the options by name, such as ``{"ENABLESTATUS": "DISABLED"}``."""
+    options = {name.lower(): value for name, value in given.model_dump(exclude_unset=True).items()}
     await as_task(host, region, user, lambda task: task.set_tdqueue(queue, **options))
     return await host.ask(lambda: _queue(region, queue, user))
 

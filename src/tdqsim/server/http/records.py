@@ -66,7 +66,7 @@ async def peek_decoded(
     limit: _Limit = 100,
 ) -> DecodedPage:
     """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
-    made = await asyncio.to_thread(layout.layout, region.options.codepage.name)
+    made = await asyncio.to_thread(layout.layout, region.options.code_page.name)
     records = await host.ask(lambda: state.records(region, queue, userid=user.id, skip=position, limit=limit))
     shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
     return {"position": position, "records": shown_records}

@@ -84,7 +84,7 @@ class Record(RequestBody):
         Raises:
             TdqError: the digits are invalid, or the text has a character that the code page does not have.
         """
-        return bytes_of(self, region.options.codepage)
+        return bytes_of(self, region.options.code_page)
 
 
 class Records(RootModel[Annotated[list[Record], Field(max_length=BOUNDS["page_records"])]]):
@@ -180,7 +180,7 @@ class AwaitedState(RequestBody):
 
 def shown(record: bytes, region: Region, encoding: Encoding) -> str:
     """A record in the encoding that the client requested."""
-    return shown_bytes(record, region.options.codepage, encoding)
+    return shown_bytes(record, region.options.code_page, encoding)
 
 
 def shown_bytes(record: bytes, page: CodePage, encoding: Encoding) -> str:
@@ -197,7 +197,7 @@ def decoded(record: bytes, layout: Layout, region: Region) -> DecodedRecord:
     try:
         values, bad = layout.decode_with_corrupt(record)
     except (TdqError, LookupError) as error:
-        return {"hex": record.hex().upper(), "text": region.options.codepage.decode(record), "problem": str(error)}
+        return {"hex": record.hex().upper(), "text": region.options.code_page.decode(record), "problem": str(error)}
     record_values: DecodedRecord = {"values": _jsonable(values)}
     if bad:
         record_values["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
@@ -251,7 +251,7 @@ def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, Option
     for name, value in variables.items():
         if isinstance(value, (bytes, bytearray)):
             plain_values[name] = {
-                "text": region.options.codepage.decode(bytes(value)),
+                "text": region.options.code_page.decode(bytes(value)),
                 "hex": bytes(value).hex().upper(),
             }
         elif isinstance(value, IntEnum):

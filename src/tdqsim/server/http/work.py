@@ -205,11 +205,11 @@ async def incidents(host: Served, region: PathRegion) -> list[IncidentState]:
 
 @routes.operation("purgeTask", status_code=204)
 async def purge(
-    host: Served, region: PathRegion, number: int, user: Caller, how: Literal["PURGE", "FORCEPURGE"] = "PURGE"
+    host: Served, region: PathRegion, number: int, user: Caller, purgetype: Literal["PURGE", "FORCEPURGE"] = "PURGE"
 ) -> None:
     """SET TASK PURGE or FORCEPURGE, which needs the role break."""
-    check_may(user, operation("SET TASK", [how]))
-    await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
+    check_may(user, operation("SET TASK", [purgetype]))
+    await as_task(host, region, user, lambda task: task.set_task(number, purgetype=purgetype))
 
 
 @routes.operation("listUnitsOfWork")
@@ -220,7 +220,7 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
 
 @routes.operation("endUnitOfWork", status_code=204)
 async def force(
-    host: Served, region: PathRegion, uow: _Uow, user: Caller, how: Literal["COMMIT", "BACKOUT", "FORCE"]
+    host: Served, region: PathRegion, uow: _Uow, user: Caller, uowstate: Literal["COMMIT", "BACKOUT", "FORCE"]
 ) -> None:
     """SET UOW: force the end of a unit of work in doubt."""
-    await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=how))
+    await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=uowstate))
