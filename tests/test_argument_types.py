@@ -132,7 +132,7 @@ def test_of_what_makes_them(function: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda made: made.peek(None), "peek: name is None; allowed is str"),
+        (lambda made: made.peek(None), "peek: queue is None; allowed is str"),
         (lambda made: made.peek(b"Q"), "peek: name is b'Q'; allowed is str"),
         (lambda made: made.seed("Q", 5), "seed: records is 5; allowed is Iterable"),
         (lambda made: made.deleteq_ts(None), "DELETEQ TS: queue is None; allowed is str"),
@@ -148,7 +148,7 @@ def test_of_what_makes_them(function: Callable[..., Any]) -> None:
             r"WRITEQ TS: from is 'text'; allowed is bytes; region\.encode\('text'\) makes bytes of text$",
         ),
         (lambda made: made.writeq_ts("Q", 5), "WRITEQ TS: from is 5; allowed is bytes$"),
-        (lambda _: Region(timezone=5), "Region: timezone is 5; allowed is str"),
+        (lambda _: Region(time_zone=5), "Region: time_zone is 5; allowed is str"),
     ],
 )
 def test_what_is_said(call: Callable[[Region], object], words: str) -> None:
@@ -209,7 +209,7 @@ def test_a_clock_goes_no_further_than_its_numbers(seconds: object) -> None:
 @pytest.mark.parametrize("name", ["", "Mars/Olympus", "/etc/passwd", "America", "\0"])
 def test_a_time_zone_that_is_not_known(make: Callable[..., object], name: str) -> None:
     with pytest.raises(TdqError, match=r"timezone .* is not known; allowed are IANA names"):
-        make(timezone=name)
+        make(time_zone=name)
 
 
 @pytest.mark.parametrize("name", ["readq_td", "deleteq_td", "writeq_td"])

@@ -109,7 +109,7 @@ def test_regions_and_systems_live_on_a_store(tmp_path: Path) -> None:
                     print("in use", error.pid == os.getpid())
                 print([region.inquire_tdqueue(name).numitems for name in ("LOGQ", "VOLQ")])
         for turn in range(2):
-            with System(path="s") as system:
+            with System(store="s") as system:
                 job = system.job()
                 if not turn:
                     job.crtdtaq("QGPL/ORDERS", maxlen=80, force="*YES")

@@ -163,7 +163,7 @@ DATES = """
     ],
 )
 def test_dates_follow_the_clock_of_the_region(tmp_path, zone, shown):
-    with Region([define_tdqueue(name="OUT", type="INTRA")], timezone=zone) as region:
+    with Region([define_tdqueue(name="OUT", type="INTRA")], time_zone=zone) as region:
         (tmp_path / "DATES.cbl").write_text(
             "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. DATES.\n       DATA DIVISION.\n"
             "       WORKING-STORAGE SECTION.\n"
@@ -205,7 +205,7 @@ def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop
     with pytest.raises(Abend, match="OOPS"):
         handle.result()
     prefix = "     SAYT 20240309221530 "
-    records = [workshop.region.options.codepage.decode(record) for record in workshop.region.peek("CESE")]
+    records = [workshop.region.options.code_page.decode(record) for record in workshop.region.peek("CESE")]
     digits = "0123456789" * 14
     assert records == [
         f"{prefix}N IS -007",

@@ -567,7 +567,7 @@ def test_bad_arguments(place: Path) -> None:
     assert not place.exists()
 
 
-@pytest.mark.parametrize("make", [Store, lambda path: Region(store=path), lambda path: System(path=path)])
+@pytest.mark.parametrize("make", [Store, lambda path: Region(store=path), lambda path: System(store=path)])
 def test_an_empty_path_is_not_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"path '': it must name a directory"):

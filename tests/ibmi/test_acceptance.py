@@ -371,7 +371,7 @@ def test_wait_times_of_receive_data_queue(job):
 
 
 def test_stores_are_kept_apart(tmp_path):
-    with System("SYS1", tmp_path / "system") as system:
+    with System("SYS1", store=tmp_path / "system") as system:
         system.crtlib("APPLIB")
     with Region(store=tmp_path / "region"):
         pass
@@ -382,13 +382,13 @@ def test_stores_are_kept_apart(tmp_path):
         Region(store=tmp_path / "system", readonly=True)
     for readonly in (False, True):
         with pytest.raises(StoreError, match="not one of an IBM i system"):
-            System("SYS1", tmp_path / "region", readonly=readonly)
+            System("SYS1", store=tmp_path / "region", readonly=readonly)
     with Region(store=tmp_path / "region", start="COLD"):
         pass
-    with System("SYS1", tmp_path / "system") as system:
+    with System("SYS1", store=tmp_path / "system") as system:
         assert "APPLIB" in system.libraries
     with pytest.raises(StoreError):
-        System("SYS1", tmp_path / "region")
+        System("SYS1", store=tmp_path / "region")
 
 
 @pytest.mark.parametrize("form", ["RDQM0100", "RDQM0200"])

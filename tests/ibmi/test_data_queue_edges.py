@@ -139,7 +139,7 @@ def test_text_blank_is_no_text(job):
 @pytest.mark.parametrize("seq", SEQUENCES)
 def test_an_entry_goes_back_to_a_queue_that_has_become_full(tmp_path, seq, force):
     more, key = keys(seq)
-    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         system.crtlib("APPLIB")
         job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq, force=force, size=(1, 1), **more)
         job.qsnddtaq("WORK", "APPLIB", b"1", key)
@@ -148,7 +148,7 @@ def test_an_entry_goes_back_to_a_queue_that_has_become_full(tmp_path, seq, force
         job.return_entry("WORK", "APPLIB", entry)
         told = job.qmhqrdqd("WORK", "APPLIB")
         assert (told.number_of_messages, told.number_of_entries_currently_allocated) == (2, 2)
-    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         told = job.qmhqrdqd("WORK", "APPLIB")
         assert (told.number_of_messages, told.number_of_entries_currently_allocated) == (2, 2)
         with pytest.raises(EscapeMessage, match=rule("DTAQ-RETURN-FULL").message):
@@ -163,7 +163,7 @@ def test_an_entry_goes_back_to_a_queue_that_has_become_full(tmp_path, seq, force
 def test_entries_that_go_back_are_in_the_order_in_which_they_came(tmp_path, seq, order, force):
     """In whatever order those who had them give them back; one that is left, or newer, keeps its place too."""
     more, key = keys(seq)
-    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         system.crtlib("APPLIB")
         job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq, force=force, senderid="*YES", **more)
         for data in (b"a", b"b", b"c", b"left"):
@@ -192,7 +192,7 @@ def test_an_entry_does_not_go_into_another_queue_of_the_name(job, other):
 @pytest.mark.parametrize("force", ["*NO", "*YES"])
 @pytest.mark.parametrize("clear", ["all", "key", "receive", "waiting"])
 def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
-    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         system.crtlib("APPLIB")
         job.crtdtaq(
             dtaq="APPLIB/WORK", maxlen=10, seq="*KEYED", keylen=1, force=force, autorcl="*YES", size=("*MAX16MB", 1)
@@ -214,7 +214,7 @@ def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
         before = job.qmhqrdqd("WORK", "APPLIB")
         assert before.number_of_entries_currently_allocated == 1
         assert before.last_reclaim_date_and_time != bytes(8)
-    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         assert job.qmhqrdqd("WORK", "APPLIB") == before
 
 
@@ -224,12 +224,12 @@ def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
 def test_stamps_rise_over_a_restart(tmp_path, seq, force):
     with freeze_time("2026-01-01"):
         more, _ = keys(seq)
-        with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
             system.crtlib("APPLIB")
             job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq, force=force, **more)
             for one in (b"C", b"B", b"A"):
                 job.qsnddtaq("WORK", "APPLIB", one, one if more else None)
-        with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
             for one in (b"E", b"D"):
                 job.qsnddtaq("WORK", "APPLIB", one, one if more else None)
             found = job.qmhrdqm("WORK", "APPLIB").messages
@@ -240,12 +240,12 @@ def test_stamps_rise_over_a_restart(tmp_path, seq, force):
 
 def test_a_handed_entry_hides_no_other_after_a_restart(tmp_path):
     with freeze_time("2026-01-01"):
-        with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
             system.crtlib("APPLIB")
             job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq="*KEYED", keylen=1)
             for one in (b"C", b"B", b"A"):
                 job.qsnddtaq("WORK", "APPLIB", one, one)
-        with System("SYS1", tmp_path / "store") as system:
+        with System("SYS1", store=tmp_path / "store") as system:
             waiting = system.start(lambda own: own.qrcvdtaq("WORK", "APPLIB", -1, "EQ", b"Z"), user="QSECOFR")
             system.run()
 

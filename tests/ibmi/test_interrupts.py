@@ -78,7 +78,7 @@ def seen(system: System) -> dict[str, Any]:
 
 
 def begun(place: Path) -> tuple[System, Any]:
-    system = System("SYS1", place)
+    system = System("SYS1", store=place)
     system.clock.freeze()
     system.crtusrprf("BERT")
     system.crtlib("APPLIB")
@@ -108,7 +108,7 @@ def one(place: Path, name: str, interrupt: RaiseAt | None, *, run: bool = True) 
         COMMANDS[name](system, job)
     found = None if name == "close" else seen(system)
     system.close()
-    with System("SYS1", place) as again:
+    with System("SYS1", store=place) as again:
         after = seen(again)
     if name == "close":
         after.pop("APPLIB/PLAIN")  # what is not forced is lost, as by a failure
@@ -138,11 +138,11 @@ def test_it_happened_or_it_did_not(tmp_path: Path, name: str, every: bool) -> No
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # finalizers of what was half made
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_a_start_that_was_interrupted_lets_the_store_go(tmp_path: Path, every: bool) -> None:
-    with System("PROD", tmp_path / "store") as system:
+    with System("PROD", store=tmp_path / "store") as system:
         system.crtlib("APPLIB")
     counting = RaiseAt(10**9, Boom, PACKAGE)
     with counting:
-        system = System("PROD", tmp_path / "store")
+        system = System("PROD", store=tmp_path / "store")
     system.close()
     many = 10**9 - counting.left
     last = range(many - 20, many + 1)  # where the store is open and the system is not yet the caller's
@@ -150,9 +150,9 @@ def test_a_start_that_was_interrupted_lets_the_store_go(tmp_path: Path, every: b
         interrupt = RaiseAt(number, Boom, PACKAGE)
         with suppress(Boom):
             with interrupt:
-                system = System("PROD", tmp_path / "store")
+                system = System("PROD", store=tmp_path / "store")
             system.close()
-        with System("PROD", tmp_path / "store") as again:
+        with System("PROD", store=tmp_path / "store") as again:
             assert "APPLIB" in again.libraries, interrupt.where
 
 

@@ -174,7 +174,7 @@ def test_data_queue_info(system, officer):
 def test_data_queue_entries():
     with (
         freeze_time("2024-02-29 12:45:30.123456"),
-        System(timezone="Europe/Berlin") as system,
+        System(time_zone="Europe/Berlin") as system,
         system.job("J", system.crtusrprf("ANNA").name, "000009") as job,
     ):
         job.crtdtaq(dtaq="QGPL/WORK", maxlen=20, senderid="*YES")
@@ -302,7 +302,7 @@ def test_times_that_are_refused(job):
 
 
 def test_the_time_now_and_zones():
-    with freeze_time("2024-07-01 10:00:00"), System(timezone="Europe/Berlin") as system, system.job() as job:
+    with freeze_time("2024-07-01 10:00:00"), System(time_zone="Europe/Berlin") as system, system.job() as job:
         assert job.qwccvtdt("*CURRENT") == "20240701120000000"
         assert job.qwccvtdt("*CURRENT", output_time_zone="*UTC") == "20240701100000000"
         assert job.qwccvtdt("*YYMD", "20240701100000000", "*YYMD", input_time_zone="*UTC") == "20240701120000000"

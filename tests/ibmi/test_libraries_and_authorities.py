@@ -121,7 +121,7 @@ def test_objects_that_cannot_be_deleted_stay_and_so_does_the_library(system, off
 
 
 def test_what_stays_of_a_library_is_there_after_a_restart(tmp_path):
-    with System("SYS1", tmp_path / "store") as system, system.job(user="QSECOFR") as job, system.job() as other:
+    with System("SYS1", store=tmp_path / "store") as system, system.job(user="QSECOFR") as job, system.job() as other:
         system.crtlib("L1")
         for name in ("GONE", "KEPT"):
             job.crtdtaq(f"L1/{name}", maxlen=5, force="*YES")
@@ -132,7 +132,7 @@ def test_what_stays_of_a_library_is_there_after_a_restart(tmp_path):
         with pytest.raises(EscapeMessage, match="CPF2161"):
             job.dltlib("L1")
         assert not next(system.queues()).journal  # the journal could be deleted
-    with System("SYS1", tmp_path / "store") as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job() as job:
         assert [name for _, name in system.libraries["L1"].objects] == ["KEPT"]
         assert (next(system.queues()).journal, job.qrcvdtaq("KEPT", "L1").data) == (0, b"x")
 
@@ -176,12 +176,12 @@ def test_a_library_in_another_jobs_list_is_not_deleted_unless_qliblcklvl_is_0(sy
 
 
 def test_a_deleted_library_stays_away_over_a_restart(tmp_path):
-    with System("SYS1", tmp_path / "store") as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job() as job:
         system.crtlib("L1")
         job.crtdtaq("L1/Q", maxlen=5, force="*YES")
         job.qsnddtaq("L1/Q", data=b"x")
         system.dltlib("L1")
-    with System("SYS1", tmp_path / "store") as system:
+    with System("SYS1", store=tmp_path / "store") as system:
         assert sorted(system.libraries) == ["QGPL", "QSYS"]
         assert list(system.queues()) == []
 
@@ -250,7 +250,7 @@ SENDER = textwrap.dedent("""
     import os, signal, sys
     from tdqsim.ibmi import System
 
-    system = System("SYS1", sys.argv[1])
+    system = System("SYS1", store=sys.argv[1])
     job = system.job()
     keyed = {"seq": "*KEYED", "keylen": 1} if sys.argv[2] == "*KEYED" else {"seq": sys.argv[2]}
     job.crtdtaq("QGPL/Q", maxlen=10, force="*YES", **keyed)
@@ -276,7 +276,7 @@ SENDER = textwrap.dedent("""
 def test_an_acknowledged_send_is_there_after_a_kill_though_somebody_waited(tmp_path, seq):
     done = apart.run("-c", SENDER, tmp_path / "store", seq)
     assert done.returncode == -signal.SIGKILL
-    with System("SYS1", tmp_path / "store") as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "store") as system, system.job() as job:
         found = [entry.message_text for entry in job.qmhrdqm("Q", "QGPL").messages]
     expected = rule("DTAQ-FORCE-WAITER").message.split()
     assert sorted(text.rstrip(b"\0").decode() for text in found) == sorted(expected)

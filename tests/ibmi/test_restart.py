@@ -20,7 +20,7 @@ from tests.rules import rule
 
 
 def reopen(path: Path) -> System:
-    system = System("SYS1", path)
+    system = System("SYS1", store=path)
     if "ANNA" not in system.profiles:
         system.crtusrprf("ANNA")
     return system
@@ -102,7 +102,7 @@ def test_no_two_entries_have_the_same_moment_after_a_restart_while_the_clock_sta
     keyed, keys = ({"keylen": 1}, (b"b", b"c", b"a")) if seq == "*KEYED" else ({}, (None,) * 3)
     for turn in range(3):
         with (
-            freeze_time("2026-03-01 12:00:00"), System("SYS1", tmp_path / "store") as system,
+            freeze_time("2026-03-01 12:00:00"), System("SYS1", store=tmp_path / "store") as system,
             system.job("A", "QSECOFR") as job,
         ):  # fmt: skip
             if not turn:
@@ -144,7 +144,7 @@ def test_what_a_kill_leaves_of_a_queue_that_is_not_forced(tmp_path, seq, receive
 
 def test_there_must_be_a_store(tmp_path):
     with pytest.raises(StoreMissing):
-        System("SYS1", tmp_path / "nothing", create=False)
+        System("SYS1", store=tmp_path / "nothing", create=False)
 
 
 def test_the_store_of_something_else_is_left_alone(tmp_path):
@@ -160,7 +160,7 @@ def test_a_system_for_reading_only(tmp_path):
     with reopen(tmp_path / "store") as system, system.job() as job:
         job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
         job.qsnddtaq("WORK", "QGPL", b"x")
-    with System("SYS1", tmp_path / "store", readonly=True) as system, system.job(user="QPGMR") as job:
+    with System("SYS1", store=tmp_path / "store", readonly=True) as system, system.job(user="QPGMR") as job:
         assert job.qrcvdtaq("WORK", "QGPL", remove=False).data == b"x"
         for change in (
             lambda: job.qsnddtaq("WORK", "QGPL", b"y"),
@@ -184,7 +184,7 @@ PROGRAM = textwrap.dedent("""
 
     def work(path, seed, serial):
         picked = random.Random(seed)
-        system = System("SYS1", path)
+        system = System("SYS1", store=path)
         job = system.job("WRITER", "QSECOFR")
         if ("*DTAQ", "FORCED") not in system.libraries["QGPL"].objects:
             job.crtdtaq(dtaq="QGPL/FORCED", maxlen=200, force="*YES", seq="*KEYED", keylen=4)
@@ -327,7 +327,7 @@ def test_the_ledger_notices():
 def test_a_store_without_room(tmp_path):
     from tests.rules import expect_rule
 
-    with System("SYS1", tmp_path / "store", limit_bytes=16 << 20) as system, system.job() as job:
+    with System("SYS1", store=tmp_path / "store", limit_bytes=16 << 20) as system, system.job() as job:
         for name, force in (("WORK", "*NO"), ("FORCED", "*YES")):
             job.crtdtaq(dtaq=f"QGPL/{name}", maxlen=60000, force=force, size=["*MAX2GB", 16])
             sent = 0

@@ -123,7 +123,7 @@ def values(job, *names, program="QWCRSVAL", length=400):
 def test_system_values():
     with (
         freeze_time("2026-03-05 07:08:09.250"),
-        System("SYS9", timezone="Europe/Berlin", ccsid=273) as system,
+        System("SYS9", time_zone="Europe/Berlin", ccsid=273) as system,
         system.job() as job,
     ):
         system.values["QPWDMINLEN"] = 8

@@ -101,12 +101,12 @@ expected = [
     {"region": f"R{n % 3}", "seq": n, "command": "EXPECT", "queue": "PAYQ", "data": f"pay{n:03d}".encode("cp037")}
     for n in range(30)]
 pq.write_table(pa.Table.from_pylist(expected), folder / "expected.parquet")
-job = ["pipeline", "run", *sys.argv[2:], "--records", "200", "--regions", "3", "--out", str(folder / "job"), *spark]
+job = ["pipeline", "run", *sys.argv[2:], "--records", "200", "--regions", "3", "--output", str(folder / "job"), *spark]
 codes = [
     main(["pipeline", "ingest", str(folder / "day.jsonl"), *run, *spark]),
     main(["pipeline", "replay", "--definitions", str(folder / "queues.yaml"), *run, *spark]),
     main(["pipeline", "reconcile", "--expected", str(folder / "expected.parquet"), *run, *spark]),
-    main(["pipeline", "load", "seed", "--out", str(folder / "seeds"), *run]),
+    main(["pipeline", "load", "seed", "--output", str(folder / "seeds"), *run]),
     main(["pipeline", "report", *run]),
     main(job) if sys.argv[2:] else 0,
 ]
@@ -125,7 +125,7 @@ def folder(tmp_path: Path) -> Path:
     queues = [IntraQueue(name=name, recovstatus="LOGICAL") for name in ("ONE", "TWO", "OUT")]
     with Region(queues, store=tmp_path / "store", supplied_queues=False) as region:
         region.seed("ONE", [b"%d" % number for number in range(30)])
-    with System(path=tmp_path / "system") as system:
+    with System(store=tmp_path / "system") as system:
         system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
     return tmp_path
 

@@ -106,7 +106,7 @@ def test_a_large_record_is_a_batch_of_its_own(tmp_path: Path) -> None:
 def test_a_stream_of_a_data_queue_comes_by_number_whatever_its_order(tmp_path: Path, order: str) -> None:
     path = tmp_path / "system"
     keys = {"keylen": 1} if order == "*KEYED" else {}
-    with System(path=path) as made, made.job() as job:
+    with System(store=path) as made, made.job() as job:
         made.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9, seq=order, **keys)]), create_libraries=True)
         for number in range(7):
             job.qsnddtaq("Q", "SHOP", b"%d" % number, b"%d" % (number * 3 % 7) if keys else None)
@@ -137,7 +137,7 @@ FIRST = """
 import sys
 from tdqsim.definitions import Definitions, Dtaq
 from tdqsim.ibmi import System
-with System(path=sys.argv[1]) as system, system.job() as job:
+with System(store=sys.argv[1]) as system, system.job() as job:
     system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
     print("ready", flush=True)
     sys.stdin.readline()
@@ -246,7 +246,7 @@ def test_a_queue_that_begins_anew_is_not_read_on_as_if_it_were_the_same(store: P
 
 
 def sent(path: Path, year: int, entry: bytes) -> None:
-    with freeze_time(f"{year}-01-01"), System(path=path) as system, system.job() as job:
+    with freeze_time(f"{year}-01-01"), System(store=path) as system, system.job() as job:
         if "SHOP/Q" not in [queue.qualified for queue in system.queues()]:
             system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
         job.qsnddtaq("Q", "SHOP", entry)
@@ -366,7 +366,7 @@ def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
     tmp_path: Path, committing: Any, at: int, force: str
 ) -> None:
     path = tmp_path / "system"
-    with System(path=path) as made:
+    with System(store=path) as made:
         wanted = [Dtaq(dtaq="SHOP/A", maxlen=9, force=force), Dtaq(dtaq="SHOP/B", maxlen=9)]
         made.install(Definitions.of(wanted), create_libraries=True)
     rows = [("SHOP/A" if number % 3 else "SHOP/B", b"%d" % number) for number in range(300)]
@@ -375,7 +375,7 @@ def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
     commit_stream(chosen, stage(chosen, rows), 0, "query-1")
     for queue in ("SHOP/A", "SHOP/B"):
         assert on(path, queue, "dtaq") == [data for name, data in rows if name == queue]
-    with System(path=path) as again, again.job() as job:
+    with System(store=path) as again, again.job() as job:
         assert job.qrcvdtaq("A", "SHOP").data == b"1"
 
 
@@ -478,10 +478,10 @@ def test_marks_go_by_the_identity_of_the_checkpoint(tmp_path: Path) -> None:
 
 def test_a_system_with_marks_is_still_a_system(tmp_path: Path) -> None:
     path = tmp_path / "system"
-    with System(path=path) as made:
+    with System(store=path) as made:
         made.install(Definitions.of([Dtaq(dtaq="SHOP/A", maxlen=9)]), create_libraries=True)
     chosen = options(path, "dtaq")
     commit_stream(chosen, stage(chosen, [("SHOP/A", b"x")] * 3), 0, "query-1")
-    with System(path=path) as again, again.job() as job:
+    with System(store=path) as again, again.job() as job:
         assert job.qrcvdtaq("A", "SHOP").data == b"x"
     assert [each.name for each in tmp_path.iterdir()] == ["system"]

@@ -59,7 +59,7 @@ def system(tmp_path: Path) -> Path:
         Dtaq(dtaq="SHOP/LAST", maxlen=20, seq="*LIFO"),
         Dtaq(dtaq="SHOP/SAFE", maxlen=20, force="*YES"),
     ]
-    with System(path=path) as made, made.job("ORDERS", made.crtusrprf("MIRA").name) as job:
+    with System(store=path) as made, made.job("ORDERS", made.crtusrprf("MIRA").name) as job:
         made.install(Definitions.of(queues), create_libraries=True)
         for number in range(4):
             job.qsnddtaq("KEYED", "SHOP", b"k%d" % number, b"%02d" % (9 - number))
@@ -274,7 +274,7 @@ def test_entries_of_any_order_are_trimmed_by_number(system: Path) -> None:
 
 def test_a_receive_by_trimming_is_in_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "journaled"
-    with System(path=path) as made, made.job("ORDERS", "QSECOFR") as job:
+    with System(store=path) as made, made.job("ORDERS", "QSECOFR") as job:
         made.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=20)]), create_libraries=True)
         job.crtjrn("SHOP/JRN")
         job.strjrnobj("SHOP/Q", "SHOP/JRN")
@@ -394,7 +394,7 @@ def test_text_is_written_in_the_code_page(store: Path) -> None:
 
 def test_a_data_queue_keeps_its_rules(system: Path) -> None:
     assert write("dtaq", system, {"data": [b"a", b"b"], "key": [b"00", b"01"]}, queue="SHOP/KEYED") == 2
-    with System(path=system) as again, again.job() as job:
+    with System(store=system) as again, again.job() as job:
         entry = job.qrcvdtaq("KEYED", "SHOP", key_order="GE", key=b"00")
         assert (entry.data, entry.sender.job_name, entry.sender.current_user) == (b"a", "TDQSPARK", "QSECOFR")
     before = everything("dtaq", system)
@@ -411,7 +411,7 @@ def test_a_data_queue_keeps_its_rules(system: Path) -> None:
 
 def test_a_full_data_queue_takes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "small"
-    with System(path=path) as made:
+    with System(store=path) as made:
         made.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=10, size=(3, 1))]), create_libraries=True)
     with pytest.raises(DatasetError, match=r"holds 3 entries at most, 0 are on it; nothing was written .CPF950A."):
         write("dtaq", path, {"data": [b"x"] * 4}, queue="SHOP/Q")

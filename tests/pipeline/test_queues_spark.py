@@ -89,7 +89,7 @@ def test_frames_are_written_to_queues(spark: Any, store: Path, tmp_path: Path) -
 
 def test_data_queues_journals_and_histories(spark: Any, store: Path, tmp_path: Path) -> None:
     path = tmp_path / "system"
-    with System(path=path) as made, made.job(user="QSECOFR") as job:
+    with System(store=path) as made, made.job(user="QSECOFR") as job:
         made.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9, seq="*KEYED", keylen=1)]), create_libraries=True)
         job.crtjrn("SHOP/JRN")
         job.strjrnobj("SHOP/Q", "SHOP/JRN")

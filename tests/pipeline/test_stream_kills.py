@@ -118,7 +118,7 @@ def put(record): region.writeq_td("ONE", record)
 import sys
 from tdqsim.definitions import Definitions, Dtaq
 from tdqsim.ibmi import System
-region = System(path=sys.argv[1])
+region = System(store=sys.argv[1])
 if "SHOP/ONE" not in [queue.qualified for queue in region.queues()]:
     region.install(Definitions.of([Dtaq(dtaq="SHOP/ONE", maxlen=20, force="*YES")]), create_libraries=True)
 job = region.job()
@@ -228,7 +228,7 @@ class Owner:
             with Region([], store=self.store, supplied_queues=False) as region:
                 records = [region.readq_td("ONE") for _ in numbers]
         else:
-            with System(path=self.store) as system, system.job() as job:
+            with System(store=self.store) as system, system.job() as job:
                 records = [job.qrcvdtaq("ONE", "SHOP").data for _ in numbers]
         return list(zip(numbers, (record.decode() for record in records), strict=True))
 

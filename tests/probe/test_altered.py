@@ -47,7 +47,7 @@ class Machinery:
         self.runs += 1
         data = self.folder / f"run{self.runs}"
         data.mkdir()
-        with make_probe_region(data, machine, codepage="819") as region:
+        with make_probe_region(data, machine, code_page="819") as region:
             CobolPrograms(region, sources=[self.folder], cache=self.folder / "compiled")
             handle = region.start("ZPRB")
             region.run()

@@ -13,9 +13,8 @@ import pytest
 from tdqsim.definitions.machine import Machine, MachineAnswer, load_machine
 from tdqsim.errors import DefinitionError, ExtraMissing
 from tdqsim.facts import rules
-from tdqsim.ibmi import EscapeMessage, System
+from tdqsim.ibmi import EscapeMessage, System, system_from_directory
 from tdqsim.ibmi.machine import RULES_WITH_MESSAGE
-from tdqsim.ibmi.systemfile import system_from_directory
 from tdqsim.probe import compare_with_simulator
 from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
 from tdqsim.probe.comparing import compare

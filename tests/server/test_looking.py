@@ -27,7 +27,7 @@ from tdqsim.cics.inspection.explain import explain
 from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError
-from tdqsim.ibmi import EscapeMessage, System
+from tdqsim.ibmi import EscapeMessage, system_from_directory
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.users import Role, User, Users
@@ -65,7 +65,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tdqsim.core.store._durable import Durable
-from tdqsim.ibmi import System
+from tdqsim.ibmi import system_from_directory
 
 directory, plain = Path(sys.argv[1]), Durable.commit
 for at in range(1, 1000):
@@ -82,10 +82,10 @@ for at in range(1, 1000):
                 os.kill(os.getpid(), signal.SIGKILL)
             plain(*given, **named)
         Durable.commit = commit
-        System.from_directory(directory, store=store).close()
+        system_from_directory(directory, store=store).close()
         os._exit(0)
     killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    system = System.from_directory(directory, store=store)
+    system = system_from_directory(directory, store=store)
     with system.job("PAY", user="ALICE") as job:
         job.qsnddtaq("ORDERS", "PAYLIB", b"order")
     system.close()
@@ -224,7 +224,7 @@ def test_commands_of_a_system_say_who_may_what_once(tmp_path):
     (tmp_path / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80, aut: '*EXCLUDE'}\n")
     store = tmp_path / "store"
     for number in range(2):
-        system = System.from_directory(tmp_path, store=store)
+        system = system_from_directory(tmp_path, store=store)
         try:
             with system.job("PAY", user="ALICE") as job:
                 if number == 0:
@@ -241,7 +241,7 @@ def test_commands_of_a_system_say_who_may_what_once(tmp_path):
 def test_a_command_that_is_refused_makes_no_system(tmp_path):
     (tmp_path / "system.yaml").write_text("commands: ['CRTUSRPRF USRPRF(ALICE)', 'FROB NOW(*YES)']\n")
     with pytest.raises(DefinitionError, match=r"commands\.1 = 'FROB NOW\(\*YES\)': CPF0001"):
-        System.from_directory(tmp_path, store=tmp_path / "store")
+        system_from_directory(tmp_path, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
 
@@ -268,11 +268,11 @@ def test_what_the_user_made_for_a_store_stays_when_a_command_is_refused(tmp_path
         "commands: ['CRTUSRPRF USRPRF(ALICE)', 'GRTOBJAUT OBJ(NO/SUCH) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)']\n"
     )
     with pytest.raises(DefinitionError, match=r"system\.yaml:1: commands\.1 = 'GRTOBJAUT .*CPF"):
-        System.from_directory(tmp_path, store=store)
+        system_from_directory(tmp_path, store=store)
     assert place.is_dir()
     assert store.is_symlink() == linked
     system.write_text("commands: ['CRTUSRPRF USRPRF(ALICE)']\n")
-    made = System.from_directory(tmp_path, store=store)
+    made = system_from_directory(tmp_path, store=store)
     made.job("PAY", user="ALICE").end()
     made.close()
 

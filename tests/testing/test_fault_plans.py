@@ -355,7 +355,7 @@ def send(job: Any, count: int, size: int = 1) -> None:
 
 @pytest.mark.parametrize("fault", [CrashPoint(2), TornWrite(2)])
 def test_a_system_ends_at_a_commit_and_comes_back_without_it(tmp_path, fault) -> None:
-    system = System(path=tmp_path / "store")
+    system = System(store=tmp_path / "store")
     job = system.job()
     job.crtdtaq(dtaq="QGPL/ONE", maxlen=9, force="*YES")
     with FaultPlan(fault).on(system) as active:
@@ -364,7 +364,7 @@ def test_a_system_ends_at_a_commit_and_comes_back_without_it(tmp_path, fault) ->
         system.close(clean=False)
     assert len(active.happened) == 1
     try:
-        with System(path=tmp_path / "store") as again:
+        with System(store=tmp_path / "store") as again:
             assert snapshot(again).queues["QGPL/ONE"] == ((b"", b"0", b""),)
     except StoreDamaged:
         assert isinstance(fault, TornWrite)

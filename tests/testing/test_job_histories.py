@@ -274,7 +274,7 @@ def test_locks_failures_and_journals_are_told(tmp_path: Path) -> None:
 
 def test_a_system_that_was_started_again_is_checked_over_the_restart(tmp_path: Path) -> None:
     history = History()
-    system = System(path=tmp_path / "store")
+    system = System(store=tmp_path / "store")
     history.attach(system)
     job = system.job()
     queues(job)
@@ -282,7 +282,7 @@ def test_a_system_that_was_started_again_is_checked_over_the_restart(tmp_path: P
         job.qsnddtaq("FORCED", "QGPL", b"%d" % number)
         job.qsnddtaq("FIFO", "QGPL", b"%d" % number)
     system.close(clean=False)
-    with System(path=tmp_path / "store") as system, system.job() as job:
+    with System(store=tmp_path / "store") as system, system.job() as job:
         history.attach(system)
         assert job.qrcvdtaq("FORCED", "QGPL").data == b"0"
         events = history.events

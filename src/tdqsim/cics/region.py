@@ -248,8 +248,8 @@ class Region(RegionBase):
         dispatcher: a dispatcher to share with other regions and systems; by default the region makes its own.
         clock: the clock of the dispatcher that the region makes; not used when ``dispatcher`` is given.
         seed: determines the order in which ready tasks run; 0 is the order of CICS.
-        timezone: IANA name of the region's time zone.
-        codepage: the code page of text, such as messages and the image of the EIB.
+        time_zone: IANA name of the region's time zone.
+        code_page: the code page of text, such as messages and the image of the EIB.
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL; or :class:`StartOptions`.
         supplied_queues: install the supplied queues (group DFHDCTG).
         security: the security policy, or the path of a policy file; None checks nothing. Or :class:`SecurityOptions`.
@@ -271,7 +271,7 @@ class Region(RegionBase):
 
     Attributes:
         applid: APPLID.
-        options: what it was given as sysid, default_user, region_user, release, codepage, zone (of ``timezone``),
+        options: what it was given as sysid, default_user, region_user, release, code_page, zone (of ``time_zone``),
             cmdsec, ressec, tdintra, groups, settings, open_data_sets, readonly and trigger_next.
         store, dispatcher, clock: those passed as arguments, or new ones.
         tdqueues: the installed queues by name, in the order of installation.
@@ -306,8 +306,8 @@ class Region(RegionBase):
         dispatcher: Dispatcher | None = None,
         clock: Clock | None = None,
         seed: int = 0,
-        timezone: str = REGION_DEFAULTS["time_zone"],
-        codepage: str | int = REGION_DEFAULTS["code_page"],
+        time_zone: str = REGION_DEFAULTS["time_zone"],
+        code_page: str | int = REGION_DEFAULTS["code_page"],
         start: StartType | StartOptions = "AUTO",
         supplied_queues: bool = True,
         security: SecurityPolicy | SecurityOptions | Path | str | None = None,
@@ -324,7 +324,7 @@ class Region(RegionBase):
         who, begins = given_over(security, SECURITY, "policy"), given_over(start, START, "type")
         system = given_over(system, SYSTEM)
         options = region_options(
-            applid, sysid, who, begins, system, codepage=codepage, timezone=timezone, settings=settings,
+            applid, sysid, who, begins, system, code_page=code_page, timezone=time_zone, settings=settings,
             readonly=readonly,
         )  # fmt: skip
         check_handlers(handlers)
@@ -431,14 +431,14 @@ class Region(RegionBase):
         self._core.awaiting_handlers.look_again()
 
     def install(
-        self, definitions: defs.Definitions | Iterable[defs.Resource], *, way: Way = "csd", user: str = ""
+        self, definitions: defs.Definitions | Iterable[defs.Resource], *, way: Way = "csd", userid: str = ""
     ) -> None:
         """Install definitions into the running region, all of them or none.
 
         Args:
             definitions: what to install.
             way: how it comes in, for the signature.
-            user: who installs it, and must be a surrogate of the user ids that it names; the default user when not
+            userid: who installs it, and must be a surrogate of the user ids that it names; the default user when not
                 given.
 
         Raises:
@@ -448,7 +448,7 @@ class Region(RegionBase):
         """
         core = self._core
         self._check("install")
-        install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(user))
+        install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(userid))
 
     def transaction(self, transid: str) -> Callable[[F], F]:
         """Decorator: the function is the program of a transaction, ``@region.transaction("PAYP")``.
@@ -606,11 +606,11 @@ class Region(RegionBase):
     # -- see and seed ---------------------------------------------------------------------------------------------
 
     @explains_wrong_types
-    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
+    def peek(self, queue: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
         Args:
-            name: the queue; an alias stands for its target.
+            queue: the queue; an alias stands for its target.
             limit: return at most this many records.
             skip: pass over this many records first.
             uncommitted: for a LOGICAL queue, include records that units of work have written and not yet committed,
@@ -621,16 +621,16 @@ class Region(RegionBase):
                 only the running region knows the records.
         """
         self._check("peek")
-        return peek(self._core, name, limit, skip=skip, with_uncommitted=uncommitted)
+        return peek(self._core, queue, limit, skip=skip, with_uncommitted=uncommitted)
 
     @explains_wrong_types
-    def seed(self, name: str, records: Iterable[bytes | str]) -> int:
+    def seed(self, queue: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue outside any task: nothing is triggered and no statistics are counted.
 
         The contents of an input data set are replaced.
 
         Args:
-            name: the queue; an alias stands for its target.
+            queue: the queue; an alias stands for its target.
             records: bytes, or text in the region's code page.
 
         Returns:
@@ -642,9 +642,9 @@ class Region(RegionBase):
         """
         self._check("seed")
         found = checked_records("seed", records)
-        count = seed(self._core, name, found)
+        count = seed(self._core, queue, found)
         if self._core.recorder is not None:
-            self._core.recorder.seeded(name, found)
+            self._core.recorder.seeded(queue, found)
         return count
 
     def snapshot(self, *, records: bool = True) -> dict[str, QueueSnapshot]:

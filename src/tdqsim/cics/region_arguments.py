@@ -149,7 +149,7 @@ class RegionOptions:
 
     Attributes:
         sysid, settings, readonly: as given.
-        codepage: the code page of text.
+        code_page: the code page of text.
         zone: the time zone.
         default_user, region_user, cmdsec, ressec, groups: see :class:`SecurityOptions`.
         tdintra: see :class:`StartOptions`; ``open_data_sets`` too, but it is False in a read-only region.
@@ -160,7 +160,7 @@ class RegionOptions:
     default_user: str
     region_user: str
     release: str
-    codepage: CodePage
+    code_page: CodePage
     zone: tzinfo
     cmdsec: str
     ressec: str
@@ -225,7 +225,7 @@ def region_options(
     start: StartOptions,
     system: SystemOptions,
     *,
-    codepage: str | int,
+    code_page: str | int,
     timezone: str,
     settings: Mapping[str, Any] | None,
     readonly: bool,
@@ -257,7 +257,7 @@ def region_options(
     }
     values |= {"open_data_sets": start.open_data_sets and not readonly, "mxt": system.mxt or None}
     return RegionOptions(
-        **values, sysid=sysid, codepage=find_codepage(codepage), zone=time_zone(timezone),
+        **values, sysid=sysid, code_page=find_codepage(code_page), zone=time_zone(timezone),
         settings=dict(settings or {}), readonly=readonly,
     )  # fmt: skip
 
@@ -341,8 +341,8 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
     arguments: dict[str, Any] = {
         "applid": file.applid,
         "sysid": file.sysid,
-        "timezone": file.time_zone,
-        "codepage": file.code_page if file.cobol is None or "code_page" in file.model_fields_set else _ASCII,
+        "time_zone": file.time_zone,
+        "code_page": file.code_page if file.cobol is None or "code_page" in file.model_fields_set else _ASCII,
         "seed": file.seed,
         "supplied_queues": file.supplied == "YES",
         "dfhintra": file.dfhintra.model_dump(),

@@ -128,7 +128,7 @@ class RegionCore(RegionData):
         self.facade, self.options = facade, options
         self.applid, self.sysid = applid, options.sysid
         self.cmdsec, self.ressec = options.cmdsec, options.ressec
-        self.zone, self.codepage = options.zone, options.codepage
+        self.zone, self.codepage = options.zone, options.code_page
         self.readonly = options.readonly
         self.dispatcher = dispatcher
         self.clock = self.dispatcher.clock

@@ -120,7 +120,7 @@ def explain(
         installed = {info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")}
         missing = [name for name in matching(region, words) if name not in installed]
         unknown = unknown_outside(region)
-        table = codepage(page or options_of(region).codepage)
+        table = codepage(page or options_of(region).code_page)
     if history is not None:
         explanations = [_with_history(each, history, table, record) for each in explanations]
     if as_json:

@@ -301,4 +301,4 @@ def _printed_here(region: Region, letter: str, number: str) -> Iterator[tuple[_R
                 "ddname": each.ddname,
                 "control": each.control.name,
             }
-            yield row, list(datasets.render(spool.read(each), each.control, region.options.codepage))
+            yield row, list(datasets.render(spool.read(each), each.control, region.options.code_page))

@@ -80,7 +80,6 @@ def inquire(
         list[str] | None,
         typer.Option(
             "--option",
-            "-o",
             metavar="OPTION",
             help="Only these options; repeatable, or with commas.",
             autocompletion=offered_options,
@@ -192,7 +191,7 @@ def peek(
             chosen = list(matching(region, words)) if words else _holding(region)
             _peek_fields(target, region, chosen, limit, as_json=as_json)
             return
-        table = codepage(page or options_of(region).codepage)
+        table = codepage(page or options_of(region).code_page)
         wanted = list(matching(region, words)) if words else _holding(region)
         unknown = unknown_outside(region)
         hidden = {name for name in wanted if unknown and _stands_for(region, name) in unknown}

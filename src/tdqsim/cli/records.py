@@ -66,7 +66,7 @@ def read(
     taken = 0
     target.require_records()
     with changing(target) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
-        table = codepage(page or options_of(region).codepage)
+        table = codepage(page or options_of(region).code_page)
         if region.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
             region.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
         values = []
@@ -117,7 +117,7 @@ def write(
         _seed(target, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
         return
     with changing(target, start=True) as region, behind(region) as outcome:
-        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
+        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).code_page, as_hex=as_hex)
         try:
             written = region.writeq_td_all(queue.upper(), incoming)
         except UsageError as error:  # more records than fit in one request to a server
@@ -138,7 +138,7 @@ def _seed(
     as_hex: bool,
 ) -> None:
     with changing(target) as region:
-        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
+        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).code_page, as_hex=as_hex)
         seeded = region.seed(queue.upper(), incoming)
     emit(f"{queue.upper()}: {seeded} seeded")
 

@@ -58,7 +58,7 @@ class ServedRegion(Protocol):
         """Its SYSID."""
 
     @property
-    def codepage(self) -> str:
+    def code_page(self) -> str:
         """The name of its code page."""
 
     def about(self) -> Mapping[str, Any]:

@@ -387,7 +387,7 @@ def _no_plugins() -> Iterator[None]:
 
 
 def options_of(region: Region | ServedRegion) -> RegionOptions | ServedRegion:
-    """The object with the attributes ``sysid`` and ``codepage`` of a region, in this process or served."""
+    """The object with the attributes ``sysid`` and ``code_page`` of a region, in this process or served."""
     return region.options if hasattr(region, "options") else region
 
 

@@ -170,7 +170,7 @@ class _Run:
         conversion = self.programs.settings.pages.of(name) if name else None
         if conversion is not None:
             return conversion.page
-        return self.region.options.codepage if name else LATIN
+        return self.region.options.code_page if name else LATIN
 
     def bytes_of(self, data: CaseData, name: str = "") -> bytes:
         return self.records.encode(data, self.page(name))

@@ -97,7 +97,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),
     )
-    if region.options.codepage.encode("A") != b"A":
+    if region.options.code_page.encode("A") != b"A":
         programs.settings.pages = CodePages(_code_pages(settings, base), expected=True)
     return programs
 

@@ -215,7 +215,7 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
             on_warning=warn,
             **options,
         )
-        if made.options.codepage.encode("A") != b"A":
+        if made.options.code_page.encode("A") != b"A":
             programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # records that stay ASCII are told
         before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
         made.register(_TRANSID, programs.program(source))

@@ -85,9 +85,7 @@ from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME as SYSTEM_FILE_NAME
 from tdqsim.ibmi.systemfile import SystemFile as SystemFile
 from tdqsim.ibmi.systemfile import load_system_file as load_system_file
 from tdqsim.ibmi.systemfile import run_commands as run_commands
-from tdqsim.ibmi.systemfile import (
-    system_from_directory,
-)
+from tdqsim.ibmi.systemfile import system_from_directory
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [

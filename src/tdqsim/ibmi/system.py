@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, TypeVarTuple, Unpack
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
-from tdqsim.core.clock import Clock, time_zone
+from tdqsim.core.clock import Clock
+from tdqsim.core.clock import time_zone as zone_of
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
@@ -72,13 +73,13 @@ class System(SystemBase):
 
     Args:
         name: its name, for messages.
-        path: the directory of its store; None for a temporary store that is removed at close; or an open, empty Store.
+        store: the directory of its store; None for a temporary store that is removed at close; or an open, empty Store.
         dispatcher: a dispatcher shared with other systems and regions; by default a new one.
         clock: the clock of a new dispatcher.
         seed: the seed of a new dispatcher, for the order in which jobs run; 0 is first ready, first run.
         durability: the failures that a FORCE(*YES) send survives: ``process`` (the end of the process) or ``power`` (a
             loss of power; each commit is synced).
-        timezone: its time zone; *DTS and QWCCVTDT use local time.
+        time_zone: its time zone; *DTS and QWCCVTDT use local time.
         ccsid: the default CCSID of its jobs.
         limit_bytes: the maximum size of each of the store's files.
         memory_bytes: the memory for entries of FORCE(*NO) queues, beyond which the largest queue overflows to the
@@ -107,13 +108,13 @@ class System(SystemBase):
     def __init__(
         self,
         name: str = "TDQSYS",
-        path: Path | str | Store | None = None,
         *,
+        store: Path | str | Store | None = None,
         dispatcher: Dispatcher | None = None,
         clock: Clock | None = None,
         seed: int = 0,
         durability: Durability = "process",
-        timezone: str = "UTC",
+        time_zone: str = "UTC",
         ccsid: int = 37,
         limit_bytes: int | None = None,
         memory_bytes: int = 32 * 1024 * 1024,
@@ -125,22 +126,22 @@ class System(SystemBase):
         if dispatcher is not None and clock not in (None, dispatcher.clock):
             raise WrongValue("clock: a dispatcher already has a clock; pass only one of the two")
         check_system_name(name)
-        time_zone(timezone)
+        zone_of(time_zone)
         job_page(ccsid)
         self._own_dispatcher = dispatcher is None
         dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
-        store = None
+        opened = None
         try:
-            if isinstance(path, Store):
-                store = path
+            if isinstance(store, Store):
+                opened = store
             else:
-                store = Store(
-                    path, durability=durability, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create,
+                opened = Store(
+                    store, durability=durability, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create,
                     readonly=readonly,
                 )  # fmt: skip
-            self.store, self.dispatcher, self.clock = store, dispatcher, dispatcher.clock
+            self.store, self.dispatcher, self.clock = opened, dispatcher, dispatcher.clock
             core = self._core = SystemCore(
-                name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly, machine=messages
+                name, opened, dispatcher, timezone=time_zone, ccsid=ccsid, readonly=readonly, machine=messages
             )
             self.name, self.ccsid, self.timezone = name, ccsid, core.timezone
             self.jobs = cast("dict[str, Job]", core.jobs)
@@ -151,8 +152,8 @@ class System(SystemBase):
             )
             self.locks, self.values, self.notices = core.locks, core.values, core.notices
         except BaseException:
-            if store is not None:
-                store.close(clean=False)
+            if opened is not None:
+                opened.close(clean=False)
             raise
 
     def __repr__(self) -> str:

@@ -34,11 +34,13 @@ from tdqsim.definitions import Definitions, Dtaq, described_schema, load_definit
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError, WrongValue
-from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
+from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.fact_tables import LIMITS
-from tdqsim.ibmi.messages import message
+from tdqsim.ibmi.messages import EscapeMessage, message
+from tdqsim.ibmi.system import System
+from tdqsim.ibmi.system_values import SystemValues
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
 SETUP_JOB: Final = "TDQSETUP"
@@ -112,11 +114,11 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
 
 
 def system_from_directory(
-    directory: Path,
-    store: Path | None = None,
+    path: Path | str,
     *,
+    store: Path | str | None = None,
     passwords: Callable[[System], PasswordKeeper] | None = None,
-    **options: Any,
+    **overrides: Any,
 ) -> System:
     """The system that ``system.yaml`` in a directory describes; existing objects in its store are not changed.
 
@@ -124,25 +126,26 @@ def system_from_directory(
     from the beginning.
 
     Args:
-        directory: the directory.
-        store: its store; None for a temporary one.
+        path: the directory.
+        store: the directory of its store; None for a temporary one.
         passwords: makes what keeps the passwords of CRTUSRPRF and CHGUSRPRF; None if nothing does.
-        options: further options of the store and the system.
+        overrides: further arguments of the system, such as its clock.
 
     Raises:
         DefinitionError: a file has errors, or a command was refused. StoreError: the store cannot be used.
     """
+    directory = Path(path)
     described, definitions = load_system_file(directory)
     made = store is not None and not os.path.lexists(store)
     with ExitStack() as undo:
         if made and store is not None:
             undo.callback(rmtree, store, ignore_errors=True)
-        opened = Store(store, **{key: options.pop(key) for key in _OF_STORE & options.keys()})
+        opened = Store(store, **{key: overrides.pop(key) for key in _OF_STORE & overrides.keys()})
         undo.callback(opened.close, clean=False)
         new = _begin(opened)
         system = System(
-            described.name, opened, ccsid=described.ccsid, timezone=described.time_zone,
-            machine=directory / described.machine if described.machine else None, **options,
+            described.name, store=opened, ccsid=described.ccsid, time_zone=described.time_zone,
+            machine=directory / described.machine if described.machine else None, **overrides,
         )  # fmt: skip
         undo.callback(system.close, clean=False)
         if passwords is not None:

@@ -144,7 +144,7 @@ class _System:
     """A system's store; a job sends the records. The number of an entry is the time of its enqueue."""
 
     def __init__(self, path: Path, *, readonly: bool) -> None:
-        self._system = System(path=path, create=False, readonly=readonly)
+        self._system = System(store=path, create=False, readonly=readonly)
         self._path = path
         self._queues = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
         objects = (one for library in self._system.libraries.values() for one in library.objects.values())

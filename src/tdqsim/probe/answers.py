@@ -81,14 +81,14 @@ class Answers:
         release: the release of the product, as the machine names it.
         observations: in the order of the file.
         complete: whether the file has its trailer.
-        codepage: the code page in which the file was read.
+        code_page: the code page in which the file was read.
     """
 
     product: str
     release: str
     observations: tuple[Observation, ...]
     complete: bool = True
-    codepage: str = "819"
+    code_page: str = "819"
 
     def values(self) -> dict[tuple[str, str, str], str]:
         """The values by rule, step and field."""

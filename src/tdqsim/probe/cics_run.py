@@ -36,7 +36,7 @@ def observe_cics(machine: Path | Machine | None = None, *, wanted: Iterable[str]
 def make_probe_region(folder: Path, machine: Path | Machine | None = None, **options: Any) -> Region:
     """A region with the resources of the probe; its data sets are in the folder."""
     definitions = _definitions()
-    page = find_codepage(options.get("codepage", REGION_DEFAULTS["code_page"]))
+    page = find_codepage(options.get("code_page", REGION_DEFAULTS["code_page"]))
     paths = {name: folder / name for name in (f"{PREFIX}OUT", f"{PREFIX}FIX", f"{PREFIX}VAR", f"{PREFIX}INP")}
     paths[f"{PREFIX}INP"].write_bytes(b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS))
     for name in ("OUT", "FIX", "VAR"):
@@ -165,7 +165,7 @@ class _Run:
 
     def ask(self, task: Task, rule: str, step: ProbeStep, variables: dict[str, Any]) -> None:
         self.command(task, step, variables)
-        resource = self.region.options.codepage.encode(task.eib.eibrsrce)
+        resource = self.region.options.code_page.encode(task.eib.eibrsrce)
         eib = {"EIBFN": task.eib.eibfn, "EIBRCODE": task.eib.eibrcode, "EIBRSRCE": resource}
         self.tell(rule, step, "RESP", str(int(variables["R1"])))
         self.tell(rule, step, "RESP2", str(int(variables["R2"])))
@@ -202,7 +202,7 @@ class _Run:
         data = bytes(value[: field.size])
         if field.is_hex:
             return data.hex().upper()
-        text = self.region.options.codepage.decode(data)
+        text = self.region.options.code_page.decode(data)
         return "".join(each if each.isprintable() else "." for each in text).rstrip()
 
 
@@ -212,7 +212,7 @@ def _text(command: str) -> str:
 
 def _fresh(region: Region) -> dict[str, Any]:
     """The variables as they are at the beginning of a case."""
-    blank = region.options.codepage.encode(" ")
+    blank = region.options.code_page.encode(" ")
     return {
         name: bytearray(blank * size) if kind == "text" else bytearray(size) if kind == "bytes" else 0
         for name, (kind, size) in VARIABLES.items()
@@ -221,7 +221,7 @@ def _fresh(region: Region) -> dict[str, Any]:
 
 
 def _assign(region: Region, step: ProbeStep, variables: dict[str, Any]) -> None:
-    page = region.options.codepage
+    page = region.options.code_page
     for name, value in step.values:
         kind, size = VARIABLES[name]
         if kind == "text":

@@ -71,7 +71,7 @@ class _Recorder:
         self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
-        self._commands = LastCommands(region.options.codepage)
+        self._commands = LastCommands(region.options.code_page)
         self._flows = host.flows.setdefault(region.applid, FlowCounts())
         self._counts = self._flows.commands
         self._activity = host.activity.setdefault(region.applid, Activity())
@@ -353,7 +353,7 @@ class Host:
         """
         if (path / SYSTEM_FILE_NAME).is_file():
             self._check_free("system", load_system_file(path)[0].name, self.systems)
-            system = self.add_system(partial(system_from_directory, path, store, passwords=self._passwords()))
+            system = self.add_system(partial(system_from_directory, path, store=store, passwords=self._passwords()))
             self.served.append(("system", system.name))
             if store is not None:
                 self.refused_jobs[system.name].keep_in(store)

@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 def assert_records(
-    owner: Region | System, queue: str, expected: Sequence[bytes | str], *, codepage: str | int | None = None
+    owner: Region | System, queue: str, expected: Sequence[bytes | str], *, code_page: str | int | None = None
 ) -> None:
     """Assert that a queue holds these records, in this order; no record is removed.
 
@@ -31,14 +31,14 @@ def assert_records(
         owner: the region, or the IBM i system.
         queue: its name, or an alias; for a data queue ``LIBRARY/NAME``.
         expected: bytes, or text in the code page.
-        codepage: the code page of the text, and of the records in the message; by default the region's or system's.
+        code_page: the code page of the text, and of the records in the message; by default the region's or system's.
 
     Raises:
         AssertionError: the records differ; the message shows both, and the first record that differs as a dump.
         Condition, UsageError: there is no such queue, or its records cannot be listed.
     """
-    own = owner.options.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
-    page = own if codepage is None else find_codepage(codepage)
+    own = owner.options.code_page if isinstance(owner, Region) else find_codepage(owner.ccsid)
+    page = own if code_page is None else find_codepage(code_page)
     wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
     actual = _records(owner, queue)
     if actual != wanted:

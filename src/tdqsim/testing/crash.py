@@ -367,7 +367,7 @@ class _SystemWorld:
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
         self._place = place
-        self.subject = System(path=place, dispatcher=Dispatcher(clock), **self._options)
+        self.subject = System(store=place, dispatcher=Dispatcher(clock), **self._options)
         if first and self._definitions is not None:
             self.subject.install(self._definitions, create_libraries=True)
         if self._prepare is not None:

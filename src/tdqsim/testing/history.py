@@ -227,7 +227,7 @@ class History:
 
     def show(self, record: bytes) -> str:
         """A record as text, in the code page of the region or system."""
-        page = self._region.options.codepage if self._region is not None else None
+        page = self._region.options.code_page if self._region is not None else None
         return show_record(record, page if self._system is None else codepage(self._system.ccsid))
 
     def save(self, path: Path | str) -> None:

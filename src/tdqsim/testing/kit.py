@@ -317,14 +317,14 @@ class Kit:
                 cycle = ", cycle on" if now.cycle else ""
                 state += f", {count} records, RECOVSTATUS {now.recovstatus}{trigger}{cycle}"
                 first = [
-                    show_record(record, region.options.codepage)
+                    show_record(record, region.options.code_page)
                     for record in region.peek(now.name, limit=_SHOWN_RECORDS)
                 ]
                 state += f": {', '.join(first)}{' ...' if count > len(first) else ''}" if first else ""
             lines.append(f"  {now.name}: {state}")
             if not region.closed and (now.cycle or 0 < now.level <= count):  # why the records are still there
                 lines += [f"    {sentence}" for sentence in region.explain(now.name).statements[1:]]
-            lines += [f"    {event.line(lambda data: show_record(data, region.options.codepage))}" for event in events]
+            lines += [f"    {event.line(lambda data: show_record(data, region.options.code_page))}" for event in events]
         return lines
 
 

@@ -52,7 +52,7 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
         UsageError: the file has an error; the message has the place. Condition: see ``Region.seed``.
         EscapeMessage: the job may not send to the data queue.
     """
-    page = owner.options.codepage if isinstance(owner, Region) else owner.page
+    page = owner.options.code_page if isinstance(owner, Region) else owner.page
     records = load_records(source, page, dcb=dcb) if isinstance(source, Path) else source
     if isinstance(records, str):
         raise UsageError(f"records {records!r}: a list of records is needed, or a Path")

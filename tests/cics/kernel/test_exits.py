@@ -122,7 +122,7 @@ def test_both_are_called_for_data_sets(make_region: Callable[..., Region], tmp_p
             "INDD": tmp_path / "in",
             "OUTDD": tmp_path / "out",
         },
-        codepage="iso8859-1",
+        code_page="iso8859-1",
     )
 
     def program(given: DataExit) -> None:

@@ -87,7 +87,7 @@ def test_formattime_never_rounds_the_day_up():
 def test_dates_by_datform_and_in_architected_form(zone, hour):
     """The vendor's example, written at one moment in three time zones; on 1 April 2003 New York had winter time."""
     value = abstime_of(datetime(2003, 4, 1, hour, 1, 2, 498_000))
-    with Region([], timezone=zone) as region, region.task() as task:
+    with Region([], time_zone=zone) as region, region.task() as task:
         host = {"A": value, "S": bytearray(b"\0" * 64), "D": bytearray(b"\0" * 8)}
         task.execute(
             "FORMATTIME ABSTIME(A) DATE(D) FULLDATE(F) DATEFORM(W) MILLISECONDS(M) DATESTRING(S) DATESEP RFC3339", host

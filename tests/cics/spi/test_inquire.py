@@ -99,9 +99,9 @@ def test_the_signature_of_every_type(reg, name):
 
 @pytest.mark.rule("SIGNATURE-GRPLIST", "SIGNATURE-CSDAPI", "ABSTIME-LOCAL-MILLISECONDS")
 def test_the_signature_by_way_of_installing_and_time_zone(tmp_path):
-    with freeze_time("2024-07-01 12:00:00") as frozen, region(tmp_path, timezone="Europe/Berlin") as reg:
+    with freeze_time("2024-07-01 12:00:00") as frozen, region(tmp_path, time_zone="Europe/Berlin") as reg:
         frozen.move_to("2024-07-01 13:00:00.123456")
-        reg.install(definitions("group: LATER\ntdqueue: [{name: NEWQ, type: INTRA}]"), user="BOB")
+        reg.install(definitions("group: LATER\ntdqueue: [{name: NEWQ, type: INTRA}]"), userid="BOB")
         first, second = reg.inquire_tdqueue("PAYQ"), reg.inquire_tdqueue("NEWQ")
     assert (first.installagent, second.installagent) == (Cvda.GRPLIST, Cvda.CSDAPI)
     assert (first.installusrid, second.installusrid) == ("CICSRGN ", "BOB     ")

@@ -193,7 +193,7 @@ def test_the_program_outside_names_users_that_are_known():
             lambda user: reg.start("RUNS", userid=user),
             lambda user: reg.start(lambda task: ran.append(task.userid), transid="FUNC", userid=user),
             lambda user: stepped(reg, lambda task: ran.append(task.userid), transid="STEP", userid=user),
-            lambda user: reg.install([define_tdqueue(name="R", type="INTRA")], user=user),
+            lambda user: reg.install([define_tdqueue(name="R", type="INTRA")], userid=user),
             lambda user: cemt(reg, "I TDQ", userid=user),
         ]
         for way in ways:
@@ -222,7 +222,7 @@ def test_terminals_name_users_that_are_known_and_may_be_named():
     with Region(wanted[1:], security=FEW) as reg:
         assert list(reg.resources.terminals) == ["T002"]
     with Region([], security=no_surrogate) as reg:
-        reg.install(wanted[:1], user="BOB")
+        reg.install(wanted[:1], userid="BOB")
         assert list(reg.resources.terminals) == ["T001"]
 
 

@@ -63,7 +63,7 @@ def test_the_bytes_of_a_queue_s_record(reg):
     for _ in range(2):
         reg.writeq_td("TERQ", b"x")
     reg.readq_td("TERQ")
-    image = reg.extract_statistics("TERQ").image(reg.options.codepage)
+    image = reg.extract_statistics("TERQ").image(reg.options.code_page)
     assert int.from_bytes(image[0:2], "big") == len(image)
     assert int.from_bytes(image[2:4], "big") == 42
     assert image[8:12] == "TERQ".encode("cp037")
@@ -84,7 +84,7 @@ def test_every_type_has_a_record_with_its_definition(reg, name):
     assert record["installagent"] is Cvda.GRPLIST
     fields = dict(record.fields())
     assert fields["TQRQID"] == name
-    assert len(record.image(reg.options.codepage)) == fields["TQRLEN"]
+    assert len(record.image(reg.options.code_page)) == fields["TQRLEN"]
     assert (record["indirectname"], record["remotename"], record["dsname"], record["member"]) == (
         "PAYQ" if name == "ALIA" else "",
         "FARQ" if name == "REMQ" else "",
@@ -96,7 +96,7 @@ def test_every_type_has_a_record_with_its_definition(reg, name):
 
 
 def test_the_bytes_of_the_global_record(reg):
-    image = reg.extract_statistics().image(reg.options.codepage)
+    image = reg.extract_statistics().image(reg.options.code_page)
     assert int.from_bytes(image[0:2], "big") == len(image)
 
 
@@ -124,9 +124,9 @@ def test_security():
 def test_extract_statistics_as_text(reg):
     host = {}
     reg.execute("EXTRACT STATISTICS TDQUEUE RESID('PAYQ') SET(P)", host)
-    assert host["P"] == reg.extract_statistics("PAYQ").image(reg.options.codepage)
+    assert host["P"] == reg.extract_statistics("PAYQ").image(reg.options.code_page)
     reg.execute("EXTRACT STATISTICS TDQUEUE SET(P)", host)
-    assert host["P"] == reg.extract_statistics().image(reg.options.codepage)
+    assert host["P"] == reg.extract_statistics().image(reg.options.code_page)
     reg.execute("PERFORM STATISTICS RECORD TDQUEUE RESETNOW")
     assert len(reg.statistics.collections) == 1
 

@@ -150,7 +150,7 @@ def test_intervals_are_counted_from_the_end_of_the_day(reg, task):
 
 
 def test_the_day_ends_by_the_clock_of_the_time_zone():
-    with Region(QUEUES, clock=StillClock(NOON), timezone="Asia/Tokyo", supplied_queues=False) as reg:
+    with Region(QUEUES, clock=StillClock(NOON), time_zone="Asia/Tokyo", supplied_queues=False) as reg:
         with reg.task() as task:
             task.set_statistics(endofday=213000)  # 12:30 UTC
         later(reg, minutes=29)
@@ -304,8 +304,8 @@ def test_collect_is_extract_in_other_words(reg, task):
     host = {}
     task.execute("COLLECT STATISTICS TDQUEUE('PAYQ') SET(P)", host)
     task.execute("COLLECT STATISTICS TDQUEUE SET(G)", host)
-    assert host["P"] == task.extract_statistics("PAYQ").image(reg.options.codepage)
-    assert host["G"] == task.extract_statistics().image(reg.options.codepage)
+    assert host["P"] == task.extract_statistics("PAYQ").image(reg.options.code_page)
+    assert host["G"] == task.extract_statistics().image(reg.options.code_page)
     for given in ({"tdqueue": "NOQ"}, {"file": "NOFILE"}, {"program": "NOPROG"}, {"tranclass": "NOCLASS"},
                   {"transaction": "NOTR"}, {"tranclass": ""}):  # fmt: skip
         expect_rule("COLLECT-STATISTICS-NOTFND", task.collect_statistics, **given)

@@ -377,16 +377,16 @@ def test_a_model_that_is_none_is_told(attributes, told):
 
 def test_names_that_are_not_latin_1_are_kept_apart_over_a_restart(runs):
     queues = ("REC\u20ac", "REC?", "AUX\u20ac", "AUX?", "A" * 16, "\u20ac" * 16)
-    with runs.begin(codepage=1140) as region:
+    with runs.begin(code_page=1140) as region:
         for queue in queues:
             region.writeq_ts(queue, queue.encode())
             region.writeq_ts(queue, b"two")
-    with runs.begin(codepage=1140) as region:
+    with runs.begin(code_page=1140) as region:
         assert {queue: items(region, queue) for queue in queues} == {
             queue: [queue.encode(), b"two"] for queue in queues
         }
         region.deleteq_ts(queues[0])
-    with runs.begin(codepage=1140) as region:
+    with runs.begin(code_page=1140) as region:
         assert items(region, queues[0]) == []
         assert items(region, queues[1]) == [b"REC?", b"two"]
 

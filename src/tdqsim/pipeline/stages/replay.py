@@ -357,7 +357,7 @@ def _replay_ibmi(made: _Made, outcome: _Outcome) -> None:
     depths = Depths(BOUNDS["depth_points"])
     store = made.workshop.store
     store.clear()
-    with System(made.name[:8], store, dispatcher=made.turns) as system:
+    with System(made.name[:8], store=store, dispatcher=made.turns) as system:
         system.install(definitions, create_libraries=True)
         feed = IbmiFeed(system, made.rows["results"], depths)
         budget = made.budget(lambda: feed.events)

@@ -141,7 +141,7 @@ class DefinitionsPage(RegionPage):
         planned, host = await self._planned(definitions), self.visit.console.host
 
         def act() -> None:
-            self.region.install(definitions, user=self.visit.caller.userid)
+            self.region.install(definitions, userid=self.visit.caller.userid)
             host.waits.all_changed(self.region)
 
         names = ", ".join(each.resource.title for each in definitions.entries[:5])

@@ -114,7 +114,7 @@ def _row(visit: Visit, view: RegionView, dump: Dump, queue: str) -> Row:
     if work is None:
         return row(queue, name, ends, "", "")
     done = f"{work.reads:,} read, {work.writes:,} written{', deleted' if work.deleted else ''}"
-    records = [text_of(record, view.region.options.codepage, _SHOWN) for record in work.records]
+    records = [text_of(record, view.region.options.code_page, _SHOWN) for record in work.records]
     more = [f"... {work.writes - len(records):,} more"] if work.writes > len(records) else []
     return row(queue, name, ends, done, {"lines": [*records, *more]})
 

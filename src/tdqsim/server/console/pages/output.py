@@ -72,7 +72,7 @@ def _printed(region: Region, number: int) -> tuple[SysoutDataset, list[str]] | N
     data_set = next((each for each in spool.datasets() if each.number == number), None)
     if data_set is None:
         return None
-    lines = render(spool.read(data_set), data_set.control, region.options.codepage)
+    lines = render(spool.read(data_set), data_set.control, region.options.code_page)
     return data_set, list(islice(lines, _LINES + 1))
 
 

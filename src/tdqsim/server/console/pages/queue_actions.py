@@ -113,7 +113,7 @@ class Actions:
     # -- actions -------------------------------------------------------------------------------------------------
 
     def _bytes(self, text: str) -> bytes:
-        return hex_bytes(text) if self._way.text == "hex" else self.region.options.codepage.encode(text)
+        return hex_bytes(text) if self._way.text == "hex" else self.region.options.code_page.encode(text)
 
     async def _task(self, name: str, action: Callable[[Task], T], **parts: object) -> T | ActionRefused:
         """One command on the queue as a separate task."""
@@ -130,7 +130,7 @@ class Actions:
         if record is not REFUSED:
             what = operation("READQ TD").text(queue=self.name)
             self.visit.say(
-                f"{what}: NORMAL, {len(record):,} bytes: {self.region.options.codepage.printable(record[:200])}", "ok"
+                f"{what}: NORMAL, {len(record):,} bytes: {self.region.options.code_page.printable(record[:200])}", "ok"
             )
 
     async def clear(self) -> None:

@@ -67,7 +67,7 @@ class RecordsSection:
 
     async def _use_copybook(self) -> None:
         try:
-            self.layout = layout_of(self._copybook.text, self.region.options.codepage)
+            self.layout = layout_of(self._copybook.text, self.region.options.code_page)
         except TdqError as error:
             self.visit.say(f"Copybook: {error}", "bad")
             return
@@ -92,7 +92,7 @@ class RecordsSection:
         return row(str(position), f"{position + 1:,}", f"{len(record):,}", self._data(record), whole)
 
     def _data(self, record: bytes) -> Cell:
-        page = self.region.options.codepage
+        page = self.region.options.code_page
         if self._way.text == "hex":
             return dump(record, page, _SHOWN)
         if self._way.text == "layout":
@@ -110,7 +110,7 @@ class RecordsSection:
         if record is None:
             self.visit.say(f"Record {position + 1} no longer exists.", "bad")
             return
-        page = self.region.options.codepage
+        page = self.region.options.code_page
         parts = {"Text": text_of(record, page, _WHOLE), "Hexadecimal": dump(record, page, _WHOLE)}
         if self.layout is not None:
             parts[f"Layout {self.layout.name}"] = "\n".join(fields(record, self.layout))

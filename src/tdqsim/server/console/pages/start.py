@@ -96,7 +96,7 @@ class StartPage(RegionPage):
             for name, control in (("reqid", self.reqid), ("userid", self.userid), ("termid", self.termid))
             if control.text.strip()
         }
-        page = self.region.options.codepage
+        page = self.region.options.code_page
 
         def act(task: Task) -> str:
             sent = None if not data else hex_bytes(data) if way == "hex" else page.encode(data)
