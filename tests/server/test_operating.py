@@ -119,6 +119,9 @@ def test_a_snapshot_is_restored(api):
     api.post(f"{QUEUE}/read")
     api.patch(f"{REGION}/queues/LOGQ", json={"ENABLESTATUS": "ENABLED"})
     api.post(f"{REGION}/queues/LOGQ/records", json={"text": "later"})
+    assert kept["format"] == 1
+    newer = api.put(f"{REGION}/snapshot", json=kept | {"format": 2}).json()
+    assert newer["detail"] == "the snapshot has format 2; this tdqsim reads format 1"
     assert api.put(f"{REGION}/snapshot", json=kept).status_code == 200
     assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]
     assert api.get(f"{REGION}/queues/LOGQ/records").json()["records"] == []

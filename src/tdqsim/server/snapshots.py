@@ -6,17 +6,21 @@ All functions are called in the engine's thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.facts import table
 from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.state import QueueState
 
 EnableStatus = Literal["ENABLED", "DISABLED"]
+
+FORMAT: Final = next(int(row["version"]) for row in table("formats") if row["name"] == "snapshot")
+"""The format of the snapshots that this version writes and reads."""
 
 
 class KeptQueue(NamedTuple):
@@ -51,6 +55,16 @@ def take_snapshot(region: Region, userid: str) -> dict[str, KeptQueue]:
     }
 
 
+def check_format(given: object) -> None:
+    """Refuse a snapshot of another version of tdqsim.
+
+    Raises:
+        UsageError: its format is not the one that this version reads.
+    """
+    if isinstance(given, bool) or given != FORMAT:
+        raise UsageError(f"the snapshot has format {given!r:.20}; this tdqsim reads format {FORMAT}")
+
+
 def snapshot_answer(applid: str, queues: Mapping[str, KeptQueue]) -> Snapshot:
     """A snapshot as an answer of the API."""
     held: dict[str, SnapshotQueue] = {
@@ -60,7 +74,7 @@ def snapshot_answer(applid: str, queues: Mapping[str, KeptQueue]) -> Snapshot:
         }
         for name, queue in queues.items()
     }
-    return {"applid": applid, "queues": held}
+    return {"format": FORMAT, "applid": applid, "queues": held}
 
 
 def restore_snapshot(region: Region, queues: Mapping[str, KeptQueue], userid: str) -> None:

@@ -117,6 +117,7 @@ class SnapshotQueue(TypedDict):
 class Snapshot(TypedDict):
     """The intrapartition queues of a region with their records."""
 
+    format: int
     applid: str
     queues: dict[str, SnapshotQueue]
 

@@ -25,7 +25,15 @@ from tdqsim.server.definition_text import Form, check_no_code, preview, read_def
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody, plain
-from tdqsim.server.snapshots import EnableStatus, KeptQueue, restore_snapshot, snapshot_answer, take_snapshot
+from tdqsim.server.snapshots import (
+    FORMAT,
+    EnableStatus,
+    KeptQueue,
+    check_format,
+    restore_snapshot,
+    snapshot_answer,
+    take_snapshot,
+)
 from tdqsim.state import PlannedInstall
 
 routes = Routes()
@@ -125,6 +133,7 @@ class SnapshotToRestore(RequestBody):
     """A snapshot; other queues are not changed."""
 
     model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
     queues: Annotated[dict[str, QueueToRestore], Field(max_length=BOUNDS["snapshot_records"])]
 
 
@@ -137,6 +146,7 @@ async def snapshot(host: Served, region: PathRegion, user: Caller) -> Snapshot:
 @routes.operation("restoreSnapshot")
 async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, user: Caller) -> RestoreResult:
     """Restore the records and ENABLESTATUS of the queues in a snapshot; all or none."""
+    check_format(given.format)
     queues = {
         name: KeptQueue(kept.enablestatus, tuple(each.bytes_for(region) for each in kept.records))
         for name, kept in given.queues.items()

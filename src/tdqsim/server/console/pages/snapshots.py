@@ -25,7 +25,7 @@ from tdqsim.server.console.page import RegionPage, region_name
 from tdqsim.server.console.pages.incidents import day_and_time
 from tdqsim.server.console.table import ButtonCell, DataTable, Row, column, row
 from tdqsim.server.operations import operation
-from tdqsim.server.snapshots import KeptQueue, restore_snapshot, snapshot_answer, take_snapshot
+from tdqsim.server.snapshots import FORMAT, KeptQueue, check_format, restore_snapshot, snapshot_answer, take_snapshot
 
 _KEPT: Final = 10
 """The number of snapshots of each user and region that are kept."""
@@ -171,11 +171,12 @@ def _queues_of(text: str) -> dict[str, KeptQueue]:
     """The queues of a snapshot in the form of the API.
 
     Raises:
-        UsageError: it is not a snapshot.
+        UsageError: it is not a snapshot, or one of another version.
     """
     try:
-        given = json.loads(text)["queues"]
-        return {str(name): _queue_of(queue) for name, queue in given.items()}
+        given = json.loads(text)
+        check_format(given.get("format", FORMAT))
+        return {str(name): _queue_of(queue) for name, queue in given["queues"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("is not a snapshot; GET /regions/R/snapshot and Download give one") from error
 
