@@ -201,10 +201,9 @@ class Durable:
         self._error = self.in_doubt = None
 
     def _was_made(self, number: int) -> bool:
-        """Whether the transaction with a number was committed; it is aborted if not."""
+        """Whether the transaction with a number was committed; it is aborted if not. Number 0: it never began."""
         self._end_transaction()
-        last: int = self._env.info()["last_txnid"]
-        return 0 < number <= last
+        return number > 0 and self._env.info()["last_txnid"] >= number
 
     def _answer(self, error: StoreError | None) -> None:
         """End the requests of a commit, and drop the notes: all were written, or the commit was refused."""
