@@ -95,9 +95,12 @@ def test_a_crash_leaves_what_one_of_two_independent_tasks_has_committed() -> Non
     def check(region: Region, _told: list[str]) -> None:
         left.add((bool(region.peek("IN")), bool(region.peek("OUT"))))
 
-    enumerate_crashes(scenario, check, QUEUES)
+    one = enumerate_crashes(scenario, check, QUEUES)
     assert left == {(False, False), (True, False), (True, True)}
-    assert enumerate_crashes(scenario, check, QUEUES, orders=None).complete
+    every = enumerate_crashes(scenario, check, QUEUES, orders=None)
+    assert every.complete
+    assert every.points == one.points  # those of the first order
+    assert one.points[-1] == "the normal end"
     assert left == {(False, False), (True, False), (False, True), (True, True)}
 
 
