@@ -83,6 +83,7 @@ class Complex:
                 *region.tasks.values(),
                 *decisions(region._core),
                 *heuristics(region._core),
+                *region._core.routing.relays,
             ]
             for end in region._core.links.values():
                 assert isinstance(end, LinkEnd)

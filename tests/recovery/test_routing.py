@@ -512,6 +512,29 @@ def test_start_at_a_terminal_of_another_region_and_retrieve(routed: Routed) -> N
     assert routed["TORREG"].start("STRT", terminal="T002").abend is None
 
 
+def test_more_requests_for_a_terminal_than_are_asked_for_at_once_are_all_done(routed: Routed, monkeypatch) -> None:
+    monkeypatch.setattr("tdqsim.cics.terminal.routing._MOST", 2)
+    routed.program(lambda task: routed.seen.append(task.eib.eibtrmid), "STRT")
+    routed["TORREG"].install([define_transaction(name="STRT", remotesystem="AOR")])
+    routed["AORREG"].start(lambda task: [task.start("STRT", termid="R001") for _ in range(7)] and None)
+    routed.two.run()
+    assert routed.seen == ["R001"] * 7
+    assert routed.two.left() == []
+
+
+def test_a_start_at_a_terminal_that_its_region_does_not_know_does_not_come_back(routed: Routed) -> None:
+    routed.listen()
+    routed["AORREG"].start(lambda task: task.start("TRIG", b"data", termid="T009"))
+    routed.two.run()
+    assert routed.messages("AORREG") == ["DFHCR4301"]
+    routed["AORREG"].close()
+    routed.two.start("AORREG")
+    routed.listen()
+    routed.program(routed.seen.append, "TRIG")  # what is due waits for it
+    routed.two.run()
+    assert (routed.messages("AORREG"), routed.seen) == ([], [])
+
+
 @pytest.mark.rule("ROUTE-ATI-ONCE")
 @pytest.mark.parametrize("end", ["cut", "TORREG", "AORREG"])
 @pytest.mark.parametrize(

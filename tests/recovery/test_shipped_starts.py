@@ -235,6 +235,58 @@ def test_start_nocheck_is_queued_here_while_the_link_is_away(started: Started) -
     assert rule("IC-START-LOCALQ").resp == "NORMAL"
 
 
+@pytest.mark.rule("IC-START-LOCALQ")
+def test_queued_starts_of_several_runs_are_sent_once_each(started: Started) -> None:
+    """What is queued after a restart takes the place of nothing; what was sent stays away after another restart."""
+    two = started.two
+    two["FAR"].close()
+    for data in (b"one", b"two"):
+        assert started.issue("START TRANSID('LQTR') NOCHECK FROM(D)", data) is None
+        two.again("NEAR")
+    two.start("FAR")
+    two.run()
+    expected = [("FAR", "FTRN", "SD", b"one"), ("FAR", "FTRN", "SD", b"two")]
+    assert started.seen == expected
+    two["NEAR"].writeq_td("LOCL", b"commits what was noted")
+    two.again("NEAR")
+    two.run()
+    assert started.seen == expected
+
+
+@pytest.mark.rule("IC-START-LOCALQ")
+def test_a_queued_start_whose_link_goes_again_is_sent_when_it_is_back_a_second_time(started: Started) -> None:
+    link = started.two.link()
+    link.cut()
+    assert started.issue("START TRANSID('LQTR') NOCHECK FROM(D)", b"one") is None
+    link.cut_at("REQUEST")
+    link.restore()
+    started.two.run()
+    assert (started.seen, link.acquired) == ([], False)
+    link.restore()
+    started.two.run()
+    assert started.seen == [("FAR", "FTRN", "SD", b"one")]
+
+
+@pytest.mark.rule("IC-START-LOCALQ")
+def test_a_queued_start_that_is_under_way_is_not_sent_a_second_time(started: Started) -> None:
+    """The connection is put in service, which is another reason to send, before the answer has come."""
+    link = started.two.link()
+    link.cut()
+    assert started.issue("START TRANSID('LQTR') NOCHECK FROM(D)", b"one") is None
+    steps: list[str] = []
+
+    def meanwhile(step: str) -> None:
+        steps.append(step)
+        if steps == ["REQUEST", "REPLY"]:
+            started["NEAR"].install([define_connection(name="FAR", inservice="YES")])
+
+    link.fault = meanwhile
+    link.restore()
+    started.two.run()
+    assert steps.count("REQUEST") == 1
+    assert [data for *_, data in started.seen] == [b"one"]
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_start_protect_joins_the_local_queue_at_its_syncpoint(started: Started, commit: bool) -> None:
     started.two.link().cut()

@@ -31,9 +31,11 @@ DEFINITIONS = (
 )
 
 
-def everything(task: Task, row: str = "IC-RETRIEVE-TERMINAL", **options: Any) -> list[bytes]:
-    """All that RETRIEVE gives until it answers as the rule says, which is ENDDATA."""
-    found = []
+def everything(
+    task: Task, row: str = "IC-RETRIEVE-TERMINAL", found: list[bytes] | None = None, **options: Any
+) -> list[bytes]:
+    """All that RETRIEVE gives until it answers as the rule says, which is ENDDATA; ``found`` has it as it comes."""
+    found = [] if found is None else found
     while True:
         data = task.retrieve(nohandle=True, **options)
         if task.eib.eibresp is not Resp.NORMAL:
@@ -137,7 +139,7 @@ def test_retrieve_wait_waits_for_the_next_start_to_expire(region: Region) -> Non
 
     @region.transaction("LATE")
     def late(task: Task) -> None:
-        seen.extend(everything(task, "IC-RETRIEVE-WAIT", wait=True))
+        everything(task, "IC-RETRIEVE-WAIT", seen, wait=True)
         seen.append(b"ENDDATA")
 
     region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": b"1"})
@@ -146,11 +148,12 @@ def test_retrieve_wait_waits_for_the_next_start_to_expire(region: Region) -> Non
     info = region.inquire_task(waiting, "SUSPENDTYPE", "SUSPENDVALUE")
     assert (info.suspendtype.rstrip(), info.suspendvalue.rstrip()) == ("ICGTWAIT", "T001")
     region.execute("START TRANSID('OTHR') FROM(D) TERMID('T001')", {"D": b"of another transaction"})
-    region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": b"2"})
-    region.run()
-    assert seen == []  # it still waits
+    for number, after in ((b"2", ""), (b"3", "INTERVAL(5)"), (b"4", "INTERVAL(5)")):
+        region.execute(f"START TRANSID('LATE') {after} FROM(D) TERMID('T001')", {"D": number})
+        region.run()  # everybody waits, and the clock goes to the moment when the request expires
+        assert seen[-1] == number
     region.shutdown()
-    assert seen == [b"1", b"2", b"ENDDATA"]
+    assert seen == [b"1", b"2", b"3", b"4", b"ENDDATA"]
 
 
 def test_retrieve_wait_without_a_terminal_does_not_wait(region: Region) -> None:
@@ -454,6 +457,22 @@ def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs, commit_a
     region = runs.begin()
     run_what_is_due(region)
     assert runs.seen == []
+    region.close()
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_recoverable_request_whose_task_could_not_be_attached_does_not_come_back(runs: Runs, clean: bool) -> None:
+    region = runs.begin()
+    region.execute("START TRANSID('OTHR') AFTER MINUTES(1) FROM(D) REQID('RECGONE')", {"D": b"x"})
+    region.execute("SET TRANSACTION('OTHR') DISABLED", {})
+    later(region, 60)
+    assert [each.resource for each in region.notices] == ["TRANSACTION(OTHR)"]
+    region.writeq_td("LOGQ", b"the next commit")
+    region.close(clean=clean)
+    region = runs.begin()
+    region.register("OTHR", lambda task: runs.seen.append(("", everything(task), "")))
+    run_what_is_due(region)
+    assert (runs.seen, list(region.notices)) == ([], [])
     region.close()
 
 

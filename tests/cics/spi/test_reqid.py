@@ -103,3 +103,18 @@ def test_command_security():
         assert condition(task.inquire_reqid_start) == (70, 100)
         with pytest.raises(Condition, match="ILLOGIC"):
             task.inquire_reqid_next()
+
+
+def test_cancel_ends_the_wait_that_expires_first_of_those_with_one_reqid(reg):
+    """And START makes a REQID that none of them has."""
+    ended = []
+    for seconds in (30, 10, 20):
+        reg.start(lambda task, seconds=seconds: [task.delay(seconds=seconds, reqid="DF000001"), ended.append(seconds)])
+    reg.dispatcher.run_ready()
+    with reg.task() as task:
+        task.start("PAYP", hours=1)
+        assert task.eib.eibreqid.rstrip() != "DF000001"
+    for expected in ([10], [10, 20]):
+        reg.execute("CANCEL REQID('DF000001')", {})
+        reg.dispatcher.run_ready()
+        assert ended == expected
