@@ -252,7 +252,7 @@ def test_sbmjob_has_the_values_of_the_moment(system, job):
     [
         ([], "variables is list: a dictionary of CL variables by name is needed"),
         ({"NBRENT": 0}, "variable 'NBRENT': a name is & and 1 to 10 characters in capitals, as in '&NBRENT'"),
-        ({"&nbrent": 0}, "variable '&nbrent': a name is & and 1 to 10 characters in capitals, as in '&NBRENT'"),
+        ({"&A": 0, "&nbrent": 0}, "variable '&nbrent': a name is & and 1 to 10 characters in capitals, as in '&NBRENT'"),
         ({"&N": [1]}, NO_LIST),
     ],
 )  # fmt: skip

@@ -520,6 +520,7 @@ def test_more_requests_for_a_terminal_than_are_asked_for_at_once_are_all_done(ro
     routed.two.run()
     assert routed.seen == ["R001"] * 7
     assert routed.two.left() == []
+    assert routed["TORREG"].extract_statistics("STRT", transaction=True)["attaches"] == 7
 
 
 def test_a_start_at_a_terminal_that_its_region_does_not_know_does_not_come_back(routed: Routed) -> None:

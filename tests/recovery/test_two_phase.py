@@ -233,6 +233,29 @@ def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):
     assert (two.contents(), two.in_doubt(), two.remembered()) == (EVERYTHING, set(), set())
 
 
+@pytest.mark.rule("LOCK-RETAINED-LOCKED")
+def test_those_who_wait_for_what_a_decision_could_not_end_are_refused(two):
+    from tdqsim.errors import StoreFull
+
+    points = []
+
+    def full(point):
+        points.append(point)
+        if point == "before_commit" and points.count("before_commit") > 1:  # the first one prepares
+            raise StoreFull("no room, for the test")
+
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"new")
+        waiter = two["FAR"].start(lambda other: outcome(other.writeq_td, "FARQ", b"other"))
+        two.run()
+        assert not waiter.done
+        two["FAR"].store.durable.fault = full
+        task.syncpoint()
+    two["FAR"].store.durable.fault = None
+    two.run()
+    assert (two.in_doubt(), waiter.result()) == ({"FAR"}, "LOCKED")
+
+
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 

@@ -152,6 +152,8 @@ def test_a_variable_length_recordsize_includes_the_descriptor_word(make, tmp_pat
     expect_rule("EX-VARIABLE-LENGTH", region.writeq_td, "VBQ", b"x" * 81)
     expect_rule("EX-VARIABLE-LENGTH-FITS", region.writeq_td, "VBQ", b"x" * 80)
     expect_rule("EX-WRITE-ZERO", region.writeq_td, "VBQ", b"x", 0)
+    with pytest.raises(Condition, match="LENGTH is 0; allowed are 1 to 32767"):
+        region.writeq_td("VBQ", b"")
     region.close()
     # BDW 88, RDW 84, the record
     assert (tmp_path / "vb").read_bytes() == bytes.fromhex("00580000 00540000") + b"x" * 80

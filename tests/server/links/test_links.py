@@ -191,6 +191,31 @@ def test_a_link_is_dialled_again_after_pauses_that_double_to_the_longest_and_beg
     assert pauses[:9] == [0.1, 0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2]
 
 
+def test_a_second_partner_is_dialled_too_and_cut_with_the_first(regions, side):
+    near, far = regions
+    other = side("OTHRAPPL", port=0)
+    other.region = other.engine.make(Region, FAR, applid="OTHRAPPL", sysid="OTHR", supplied_queues=False)
+    other.link = other.links.join(other.region, "NEAR", "NEARAPPL")
+    other.start()
+    both = side("NEARAPPL")
+    both.region = both.engine.make(Region, [], applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
+    near.later(near.links.stop())
+    links = [
+        both.links.join(both.region, sysid, f"{sysid}APPL", ("127.0.0.1", one.links.port))
+        for sysid, one in (("FAR", far), ("OTHR", other))
+    ]
+    both.start()
+    both.later(both.links.up())
+    for record in (b"one", b"two"):
+        for sysid in ("FAR", "OTHR"):
+            both.do(lambda sysid=sysid, record=record: both.region.writeq_td("FARN", record, sysid=sysid))
+        ends = [link.end._channel for link in links]
+        both.do(both.links.cut)
+        eventually(lambda ends=ends: all(each.is_lost for each in ends))
+        eventually(lambda: all(both.do(lambda: [link.acquired for link in links])))
+    assert [one.do(lambda one=one: one.region.peek("FARN")) for one in (far, other)] == [[b"one", b"two"]] * 2
+
+
 def silent_caller(far, authority):
     """A connection of one who is known, and has said nothing."""
     plain = socket.create_connection(("127.0.0.1", far.links.port))
