@@ -45,7 +45,7 @@ def bars(title: str, found: list[tuple[str, float]], *, logarithmic: bool = Fals
 
 def lines(title: str, found: list[tuple[str, list[tuple[float, float]]]]) -> str:
     """Lines over a logarithmic scale of sizes, of costs in multiples of the first."""
-    bottom, right, highest, top = 330, 560, 9, 1e7
+    bottom, right, highest, top = 330, 560, 3, 1e7
 
     def place(size: float, ratio: float) -> tuple[int, int]:
         x = 50 + (right - 60) * (math.log10(size) - 1) / (math.log10(top) - 1)

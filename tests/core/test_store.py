@@ -559,6 +559,29 @@ def test_records_take_no_more_memory_than_the_store_allows(
         assert len(list(queue.entries())) == 100
 
 
+def test_keys_with_several_entries_count_as_memory(place: Path) -> None:
+    with Store(place, memory_bytes=100_000) as store:
+        queue = store.volatile.create_queue(b"V", Order.KEYED, 4)
+        for number in range(200):
+            queue.put_entry(Entry(b"x", (number // 2).to_bytes(4, "big")))
+        assert queue.memory_bytes() > 100 * 640
+        assert queue.take_key(SearchOrder.EQ, bytes(4)) == Entry(b"x", bytes(4))
+        assert queue.memory_bytes() < 200 * 160 + 99 * 640
+
+
+@pytest.mark.parametrize("keys", [1, 9000])
+def test_many_keyed_entries_are_moved_to_a_disk_that_has_little_more_room_than_they_need(
+    place: Path, keys: int
+) -> None:
+    with Store(place, limit_bytes=48 << 20) as store:
+        queue = store.volatile.create_queue(b"V", Order.KEYED, 4)
+        for number in range(9000):
+            queue.put_entry(Entry(b"%d" % number, (number % keys).to_bytes(4, "big")))
+        store.volatile.write_out()
+        assert store.volatile.disk.queue(b"V").count == 9000
+        assert [entry.data for entry in queue.entries()] == [b"%d" % number for number in range(9000)]
+
+
 def test_bad_arguments(place: Path) -> None:
     with pytest.raises(ValueError, match="'process' or 'power'"):
         Store(place, durability="none")  # type: ignore[arg-type]

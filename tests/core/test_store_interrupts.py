@@ -114,8 +114,9 @@ def test_volatile_put_and_take(place: Path, order: Order, memory: int, kind: typ
 )
 @pytest.mark.parametrize("order", Order)
 def test_volatile_overflow_write_out_and_clear(
-    place: Path, order: Order, memory: int, kind: type[BaseException]
+    place: Path, order: Order, memory: int, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tdqsim.core.store._keyed._MOVED", 15)  # so that keys are moved in parts
     with Store(place, memory_bytes=memory) as store:
         queue = volatile(store, order, 40)
         assert at_each_line(store.volatile.make_room, lambda: data(queue), lambda before: [before], kind)

@@ -26,6 +26,7 @@ from tdqsim.core.store import (
     Durable,
     DurableQueue,
     Entry,
+    KeyedQueue,
     Order,
     SearchOrder,
     Store,
@@ -156,13 +157,22 @@ class Entries:
         memory, head, start = self.raw, self._head, self._start
         if not isinstance(memory, VolatileQueue) or self.readonly:
             return None
-        put, put_entry, take, take_key = memory.put, memory.put_entry, memory.take, memory.take_key
+        put, take = memory.put, memory.take
+
+        if isinstance(memory, KeyedQueue):
+            put_fields, take_key = memory.put_fields, memory.take_key
+
+            def send_with_key(data: bytes, key: bytes | None, sender: bytes, time_ns: int, _job: object) -> None:
+                put_fields(data, key or b"", sender, time_ns)
+
+            def receive_by_key(search: SearchOrder | None, key: bytes | None, _job: object) -> Received | None:
+                assert search is not None
+                return take_key(search, key or b"")
+
+            return send_with_key, receive_by_key
 
         def send(data: bytes, _key: bytes | None, sender: bytes, time_ns: int, _job: object) -> None:
             put(time_ns.to_bytes(STAMP_BYTES, "big") + sender + data)
-
-        def send_with_key(data: bytes, key: bytes | None, sender: bytes, time_ns: int, _job: object) -> None:
-            put_entry(_new(Entry, (data, key, sender, time_ns)))
 
         def receive(_search: SearchOrder | None, _key: bytes | None, _job: object) -> Received | None:
             record = take()
@@ -171,11 +181,7 @@ class Entries:
             moment, sender = head(record)
             return record[start:], b"", sender, moment
 
-        def receive_by_key(search: SearchOrder | None, key: bytes | None, _job: object) -> Received | None:
-            assert search is not None
-            return take_key(search, key or b"")
-
-        return (send_with_key, receive_by_key) if self._keyed else (send, receive)
+        return send, receive
 
     # -- changing -----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from tdqsim.core.store._borrowed import BorrowedStore
 from tdqsim.core.store._durable import CommitOwner, CommitRequest, Durable
+from tdqsim.core.store._keyed import KeyedQueue
 from tdqsim.core.store._layout import (
     INLINE,
     MAX_DATA,
@@ -40,6 +41,6 @@ from tdqsim.core.store._work import Work
 
 __all__ = [
     "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "BorrowedStore", "CommitOwner", "CommitRequest",
-    "Durability", "Durable", "DurableQueue", "Entry", "Order", "SearchOrder", "Standing", "Store", "Volatile",
-    "VolatileQueue", "Work", "nothing",
+    "Durability", "Durable", "DurableQueue", "Entry", "KeyedQueue", "Order", "SearchOrder", "Standing", "Store",
+    "Volatile", "VolatileQueue", "Work", "nothing",
 ]  # fmt: skip

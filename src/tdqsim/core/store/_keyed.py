@@ -1,5 +1,8 @@
 """Volatile KEYED queues: a dict from key to the entries with that key, in order of arrival.
 
+An entry in memory is packed into one object: a million of them take a third less memory than with an object for each
+field, and less time, since a processor waits for each object that it has not used for long.
+
 All other state is derived from the dict, which a single operation changes. The sorted keys are made at the first search
 that is not EQ, and maintained from then on. During a change the queue is ``unsure``. If an exception interrupts the
 change, the next call sees this, counts the entries again and drops the sorted keys.
@@ -17,21 +20,38 @@ from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, cast
+from struct import error as struct_error
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, check_key, entry_number, nothing
-from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
+from tdqsim.core.store._layout import (
+    Entry,
+    Item,
+    Order,
+    SearchOrder,
+    check_entry,
+    check_key,
+    entry_number,
+    nothing,
+    packed,
+    unpacked,
+)
+from tdqsim.core.store._memory import VolatileQueue
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue, StoredItem
     from tdqsim.core.store._volatile import Volatile
     from tdqsim.core.store._work import KeyedWork
 
-_PER_ENTRY: Final = PER_RECORD + 240
-"""The memory of an entry in addition to its data, sender and key: 276 bytes measured, and the list of sorted keys."""
+_PER_ENTRY: Final = 144
+"""The memory of an entry in addition to its packed bytes and its key: 134 measured, and what malloc rounds up."""
+_MOVED: Final = 4096
+"""The keys whose entries are moved to the disk in one commit, for which room for as many pages is held."""
 _AT_ONCE: Final = 512
 """The changes that share a commit."""
+_PER_DEQUE: Final = 640
+"""The memory of a deque, for a key with several entries."""
 _KEY: Final = attrgetter("key")
+_ByKey: TypeAlias = dict[bytes, bytes | deque[bytes]]
 _TAKING: Final = b"taking "
 """Meta data of a queue from which entries are taken without a commit for each.
 
@@ -40,12 +60,29 @@ twice, so the queue is empty then: what is in it must not outlive a failure.
 """
 
 
+class _PartMoved:
+    """Removes keys from the memory of a queue after the commit that moved their entries to the disk."""
+
+    __slots__ = ("keys", "left", "queue")
+
+    def __init__(self, queue: KeyedQueue, keys: list[bytes], left: int) -> None:
+        self.queue, self.keys, self.left = queue, keys, left
+
+    def committed(self) -> None:
+        """See :class:`~tdqsim.core.store._durable.CommitOwner`; doing it again changes nothing."""
+        queue = self.queue
+        queue.unsure, queue.taken, queue.keys = True, None, None
+        for key in self.keys:
+            queue.by_key.pop(key, None)
+        queue.in_memory, queue.unsure = self.left, False
+
+
 class _Moved:
     """Gives a queue its entries in memory after the commit that moved entries to the disk, or back from it."""
 
     __slots__ = ("by_key", "queue")
 
-    def __init__(self, queue: KeyedQueue, by_key: dict[bytes, Entry | deque[Entry]]) -> None:
+    def __init__(self, queue: KeyedQueue, by_key: _ByKey) -> None:
         self.queue, self.by_key = queue, by_key
 
     def committed(self) -> None:
@@ -64,7 +101,8 @@ class KeyedQueue(VolatileQueue):
     """A KEYED queue.
 
     Attributes:
-        by_key: the entry, or the entries in order of arrival, under each key: all, or those since the last commit.
+        by_key: the entry, or the entries in order of arrival, packed, under each key: all, or those since the last
+            commit.
         keys: the sorted keys; None until they are needed.
         in_memory: the number of entries in memory.
         unsure: whether a change of these three was begun and not finished.
@@ -75,7 +113,7 @@ class KeyedQueue(VolatileQueue):
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         super().__init__(pool, name, order, key_length)
-        self.by_key: dict[bytes, Entry | deque[Entry]] = {}
+        self.by_key: _ByKey = {}
         self.keys: Any = None
         self.in_memory = 0
         self.unsure = False
@@ -104,45 +142,70 @@ class KeyedQueue(VolatileQueue):
 
     def put_entry(self, entry: Entry) -> int:
         """See the base."""
-        check_entry(self.name, entry, self.key_length)
+        self.put_fields(*entry)
+        return self.count
+
+    def put_fields(self, data: bytes, key: bytes, sender: bytes, time_ns: int) -> None:
+        """As :meth:`put_entry`, but without the entry and the number of entries, for speed."""
         pool = self.pool
-        cost = len(entry.data) + len(entry.sender) + self.key_length + _PER_ENTRY
+        if len(key) != self.key_length:
+            check_key(self.name, key, self.key_length)
+        try:
+            there = packed(data, key, sender, time_ns)
+        except struct_error:
+            check_entry(self.name, Entry(data, key, sender, time_ns), self.key_length)
+            raise
+        cost = len(there) + self.key_length + _PER_ENTRY
         pool.left -= cost
         if pool.left < 0:
             pool.make_room()  # counts what there is, without this entry
             pool.left -= cost
-        return self._add(entry, front=False)
+        if self.disk is not None or self.unsure:
+            self._flush_many()
+        self.unsure = True
+        before = self.by_key.get(key)
+        if before is None:
+            self._enter(key, there)
+        elif isinstance(before, deque):
+            before.append(there)
+        else:
+            pool.left -= _PER_DEQUE
+            self.by_key[key] = deque((before, there))
+        self.in_memory += 1
+        self.unsure = False
+
+    def _flush_many(self) -> None:
+        stored = self._home()
+        if stored is not None and self.in_memory >= _AT_ONCE:
+            self._flush(stored)
+
+    def _enter(self, key: bytes, one: bytes) -> None:
+        self.by_key[key] = one
+        if self.keys is not None:
+            self.keys.add(key)
 
     def put_back(self, item: Item) -> None:
         """See the base."""
         entry = item if isinstance(item, Entry) else Entry(item)
         check_entry(self.name, entry, self.key_length)
-        self._add(entry, front=True)
-
-    def _add(self, entry: Entry, *, front: bool) -> int:
+        key, one = entry.key, packed(*entry)
         stored = self._home()
-        if stored is not None:
-            if front or self.in_memory >= _AT_ONCE:
-                self._flush(stored, back=not front)
-            if front:  # before those with its key on the disk
-                work = stored.work()
-                work.put_back(entry)
-                stored.durable.commit((work,))
-                return stored.now.count
-        key = entry.key
+        if stored is not None:  # before those with its key on the disk
+            self._flush(stored, back=False)
+            work = stored.work()
+            work.put_back(entry)
+            stored.durable.commit((work,))
+            return
         self.unsure = True
-        there = self.by_key.get(key)
-        if there is None:
-            self.by_key[key] = entry
-            if self.keys is not None:
-                self.keys.add(key)
-        elif isinstance(there, deque):
-            (there.appendleft if front else there.append)(entry)
+        before = self.by_key.get(key)
+        if before is None:
+            self._enter(key, one)
+        elif isinstance(before, deque):
+            before.appendleft(one)
         else:
-            self.by_key[key] = deque((entry, there) if front else (there, entry))
+            self.by_key[key] = deque((one, before))
         self.in_memory += 1
         self.unsure = False
-        return self.in_memory if stored is None else self._count(stored)
 
     def take(self) -> bytes | None:
         """See the base."""
@@ -159,9 +222,9 @@ class KeyedQueue(VolatileQueue):
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
         """See the base."""
-        check_key(self.name, key, self.key_length)
-        stored = self._home()
-        if stored is not None:
+        if len(key) != self.key_length:
+            check_key(self.name, key, self.key_length)
+        if (self.disk is not None or self.unsure) and (stored := self._home()) is not None:
             return self._take_either(stored, search, key)
         if search is SearchOrder.EQ:
             return self._take(key)
@@ -186,22 +249,34 @@ class KeyedQueue(VolatileQueue):
         """Commit the collected changes; if few entries are left on the disk, take them back to memory.
 
         Raises:
-            StoreFull: there is no room; nothing was changed.
+            StoreFull: there is no room; each entry is either in memory or on the disk.
         """
         if not self.by_key and self.taken is None:
             return
-        kept: dict[bytes, Entry | deque[Entry]] = {}
-        work = cast("KeyedWork", stored.work())
         few = back and self._count(stored) * (self.key_length + _PER_ENTRY) + self.data_bytes <= self.pool.budget // 16
         if few:
+            kept: _ByKey = {}
             for key, entries in groupby(self.entries(), _KEY):
-                kept[key] = deque(entries)
+                ones = deque(packed(*entry) for entry in entries)
+                kept[key] = ones if len(ones) > 1 else ones[0]
+            work = stored.work()
             work.clear()
-        elif self.by_key:
-            work.put_many(list(self._under(sorted(self.by_key))))
-        works = (work,) if few or self.taken is None else (self.taken, work)
-        stored.durable.commit(works, self._no_mark(), owner=_Moved(self, kept))
+            stored.durable.commit((work,), self._no_mark(), owner=_Moved(self, kept))
+        else:
+            keys = sorted(self.by_key)
+            for start in range(0, max(1, len(keys)), _MOVED):
+                self._move_keys(stored, keys[start : start + _MOVED], last=start + _MOVED >= len(keys))
         self._home()
+
+    def _move_keys(self, stored: DurableQueue, keys: list[bytes], *, last: bool) -> None:
+        """Commit what was taken from the disk, and move the entries with these keys there."""
+        work = stored.work()
+        entries = list(self._under(keys))
+        if entries:
+            work.put_many(entries)
+        works = (work,) if self.taken is None else (self.taken, work)
+        owner = _Moved(self, {}) if last else _PartMoved(self, keys, self.in_memory - len(entries))
+        stored.durable.commit(works, self._no_mark(), owner=owner)
 
     def _no_mark(self) -> dict[bytes, None]:
         return {} if self.taken is None else {_TAKING + self.name: None}
@@ -215,15 +290,17 @@ class KeyedQueue(VolatileQueue):
             return None
         self.unsure = True
         if isinstance(there, deque) and len(there) > 1:
-            entry = there.popleft()
+            first = there.popleft()
+            if len(there) == 1:  # a deque takes more memory than some entries
+                self.by_key[key] = there[0]
         else:
-            entry = there[0] if isinstance(there, deque) else there
+            first = there[0] if isinstance(there, deque) else there
             del self.by_key[key]
             if self.keys is not None:
                 self.keys.remove(key)
         self.in_memory -= 1
         self.unsure = False
-        return entry
+        return unpacked(first, key)
 
     def _in_order(self) -> Any:
         if self.keys is None:
@@ -272,10 +349,8 @@ class KeyedQueue(VolatileQueue):
     def _under(self, keys: Any, *, reverse: bool = False) -> Iterator[Entry]:
         for key in keys:
             there = self.by_key[key]
-            if isinstance(there, deque):
-                yield from reversed(there) if reverse else there
-            else:
-                yield there
+            for one in (reversed(there) if reverse else there) if isinstance(there, deque) else (there,):
+                yield unpacked(one, key)
 
     def search(
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
@@ -342,7 +417,10 @@ class KeyedQueue(VolatileQueue):
         """See the base."""
         self._home()
         each = self.key_length + _PER_ENTRY
-        return sum(len(entry.data) + len(entry.sender) + each for entry in self._under(self.by_key))
+        return sum(
+            sum(map(len, there)) + each * len(there) + _PER_DEQUE if isinstance(there, deque) else len(there) + each
+            for there in self.by_key.values()
+        )
 
     def overflow(self) -> None:
         """Move all entries to the disk."""

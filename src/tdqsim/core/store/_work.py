@@ -132,7 +132,7 @@ class Work:
             self.front.append(item)
 
     def _cost(self, items: list[Any]) -> int:
-        return self.queue.durable.room.cost(sum(map(size_of, items)), len(items), keyed=self.queue.key_length > 0)
+        return self.queue.durable.room.cost(sum(map(size_of, items)), len(items))
 
     def _hold(self, cost: int) -> None:
         if cost > _TOO_MUCH:
@@ -433,6 +433,13 @@ class KeyedWork(LifoWork):
         entry = item if isinstance(item, Entry) else Entry(item)
         check_entry(self.queue.name, entry, self.queue.key_length)
         Work.put_back(self, entry)
+
+    def _cost(self, items: list[Any]) -> int:
+        """The charge for entries in key order: those that follow one with their key share its pages."""
+        room, key_length = self.queue.durable.room, self.queue.key_length
+        keys = len({item.key for item in items})
+        size = sum(map(size_of, items)) + sum(len(item.sender) for item in items)
+        return room.cost(0, keys, keyed=True) + room.cost(size + key_length * len(items), len(items) - keys)
 
     def take(self) -> bytes | None:
         """Take the first committed entry in key order and return its data; None when there are no more."""
