@@ -46,8 +46,8 @@ NO_COMMAND = Completion(bytes(2), "", Resp.NORMAL, 0, _NO_RCODE)
 
 @lru_cache(_COMPLETIONS_KEPT)
 def completion(name: str, resource: str = "") -> Completion:
-    """The normal end of a command, such as ``completion("READQ TD", "PAYQ")``."""
-    return Completion(EIBFN[name], resource, Resp.NORMAL, 0, _NO_RCODE)
+    """The normal end of a command, such as ``completion("READQ TD", "PAYQ")``; the resource may be padded."""
+    return Completion(EIBFN[name], resource.rstrip(" "), Resp.NORMAL, 0, _NO_RCODE)
 
 
 def failure(condition: Condition) -> Completion:

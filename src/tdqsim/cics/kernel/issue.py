@@ -100,7 +100,7 @@ def issued(
         shown = ""
         if resource:
             first = args[0] if args else kwargs.get(resource)
-            shown = first.rstrip(" ") if isinstance(first, str) else ""
+            shown = first if isinstance(first, str) else ""
         given = arguments(task, args, kwargs) if region.is_watched else None
         try:
             if given is not None and region.hook is not None:
@@ -112,7 +112,7 @@ def issued(
                 _notify(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = cast("T", otherwise(*args) if callable(otherwise) else otherwise)
-            return respond(task, condition, name, shown, nohandle=nohandle, otherwise=instead)
+            return respond(task, condition, name, shown.rstrip(" "), nohandle=nohandle, otherwise=instead)
         except BARE as error:
             raise_wrong_type(error, name, work, (task, *args), kwargs, "region.encode")
             raise

@@ -302,7 +302,7 @@ class IntraTdQueue(TdQueue):
     @property
     def numitems(self) -> int:
         """The number of records; for a logically recoverable queue the committed ones; -1 if it is not known."""
-        return int(self.stored.count) if self.is_known else -1
+        return self.stored.count if self.is_known else -1
 
     @property
     def peak_items(self) -> int:

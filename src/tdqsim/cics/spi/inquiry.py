@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Concatenate, Final, Generic, ParamSpec, TypeVar
+from operator import attrgetter
+from typing import Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from tdqsim.cics.kernel.authority import check_command, check_resource, may_use
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
@@ -59,13 +60,34 @@ class Constant:
         return self.value
 
 
-_Plan = tuple[
-    dict[str, Value], list[tuple[str, Reader[Thing]]], list[tuple[str, Reader[Thing], Callable[[Value], Value]]]
-]
-"""A plan: all its options in order with the constant values filled in, and the readers of the other options.
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """The reader of an option that is an attribute of the resource; a path with dots for an attribute of that."""
 
-Those of text come last, each with what fits its value to the receiver's length: blanks are added, or the end is cut.
-"""
+    path: str
+
+    def __call__(self, thing: object, _region: RegionData) -> Value:
+        """Return its value."""
+        value: Value = attrgetter(self.path)(thing)
+        return value
+
+
+class _Plan(NamedTuple, Generic[Thing]):
+    """How a set of options is read.
+
+    Attributes:
+        template: all its options in order, with the constant values filled in.
+        names, attributes: the options that are attributes, and what reads the values of all of them at once.
+        others: the options that have a function as reader.
+        texts: the options of text, each with what fits its value to the receiver's length: blanks are added, or the end
+            is cut.
+    """
+
+    template: dict[str, Value]
+    names: list[str]
+    attributes: Callable[[Thing], tuple[Value, ...]]
+    others: list[tuple[str, Reader[Thing]]]
+    texts: list[tuple[str, Callable[[Value], Value]]]
 
 
 def _one_type(_thing: object) -> str:
@@ -132,8 +154,9 @@ def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tu
     names = [option.upper() for option in options] or list(known)
     check_options(f"INQUIRE {resource.name}", names, known)
     template: dict[str, Value] = {}
+    paths: dict[str, str] = {}
     others: dict[str, Reader[Thing]] = {}
-    texts: dict[str, tuple[str, Reader[Thing], Callable[[Value], Value]]] = {}
+    texts: dict[str, Callable[[Value], Value]] = {}
     every = resource.readers(type_name)
     for name in names:
         reader, length = every[name], known[name].length
@@ -142,11 +165,14 @@ def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tu
             template[name] = reader.value if fit is None else fit(reader.value)
             continue
         template[name] = ""  # keeps the position of the option; the value read replaces it
-        if fit is None:
-            others[name] = reader
+        if isinstance(reader, Attribute):
+            paths[name] = reader.path
         else:
-            texts[name] = name, reader, fit
-    plan = template, list(others.items()), list(texts.values())
+            others[name] = reader
+        if fit is not None:
+            texts[name] = fit
+    attributes = attrgetter(*paths.values(), "__class__", "__class__")  # of two or more it makes a tuple
+    plan = _Plan(template, list(paths), attributes, list(others.items()), list(texts.items()))
     if len(resource.plans) < _PLANS_KEPT:  # a program uses few sets of options; plans for more are not cached
         resource.plans[type_name, options] = plan
     return plan
@@ -161,12 +187,16 @@ def values_of(
         TdqError: there is no such option.
     """
     type_name = resource.type_of(thing)
-    template, others, texts = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
+    template, names, attributes, others, texts = resource.plans.get((type_name, options)) or _plan(
+        resource, type_name, options
+    )
     values = template.copy()
+    if names:
+        values.update(zip(names, attributes(thing)))  # noqa: B905  (there are two attributes more)
     for name, read in others:
         values[name] = read(thing, region)
-    for name, read, fit in texts:
-        values[name] = fit(read(thing, region))
+    for name, fit in texts:
+        values[name] = fit(values[name])
     return values
 
 
@@ -179,13 +209,13 @@ def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: 
         TdqError: there is no such option.
     """
     region = task._region
-    guarded = region.security is not None
-    if guarded:
+    policy = region.security
+    if policy is not None:
         check_command(task, resource.name, Access.READ)
     thing = resource.find(region, key)
     if thing is None:
         raise refusal(f"INQUIRE {resource.name}", "not found", f"there is no {resource.name} {_shown(key)}")
-    if guarded and resource.protection is not None:
+    if policy is not None and resource.protection is not None:
         resource_class, name = resource.protection(thing, region)
         if resource_class:
             check_resource(task, resource_class, name, Access.READ)

@@ -16,7 +16,7 @@ from tdqsim.cics.kernel.security import XDCT
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
+from tdqsim.cics.spi.inquiry import Attribute, Constant, Reader, ResourceType
 from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
 from tdqsim.facts.info import Value
 from tdqsim.facts.inquiries import TdqueueInfo
@@ -44,7 +44,7 @@ def _indoubt(queue: IntraTdQueue, _region: RegionData) -> Cvda:
 _INTRA: Final[Mapping[str, Reader[IntraTdQueue]]] = {
     "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
     "ATITERMID": lambda queue, _region: "" if queue.atifacility == _NO_FACILITY else queue.facilityid,
-    "ATITRANID": lambda queue, _region: queue.transid,
+    "ATITRANID": Attribute("transid"),
     "ATIUSERID": _atiuserid,
     "INDOUBT": _indoubt,
     "INDOUBTWAIT": lambda queue, _region: _CVDA["WAIT", queue.wait],
@@ -73,8 +73,8 @@ _UNKNOWN: Final = -1  # the null value: with BLOCKSIZE(0) or RECORDSIZE(0) the d
 _EXTRA: Final[Mapping[str, Reader[ExtraTdQueue]]] = {
     "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
     "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize or _UNKNOWN,
-    "DATABUFFERS": lambda queue, _region: queue.definition.databuffers,
-    "DDNAME": lambda queue, _region: queue.definition.dd,
+    "DATABUFFERS": Attribute("definition.databuffers"),
+    "DDNAME": Attribute("definition.dd"),
     "DISPOSITION": _attribute("DISPOSITION"),
     "DSNAME": lambda queue, _region: split_dsname(queue.definition.dsname)[0],
     "ERROROPTION": _attribute("ERROROPTION"),
@@ -84,13 +84,8 @@ _EXTRA: Final[Mapping[str, Reader[ExtraTdQueue]]] = {
     "RECORDFORMAT": _attribute("RECORDFORMAT"),
     "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize or _UNKNOWN,
     "REWIND": _attribute("REWIND"),
-    "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
+    "SYSOUTCLASS": Attribute("definition.sysoutclass"),
 }
-
-
-def _signature(option: str) -> Reader[TdQueue]:
-    place = Signature._fields.index(option.lower())
-    return lambda queue, _region: queue.signature[place]
 
 
 def _of_the_data_set(option: str, defined: Reader[ExtraTdQueue]) -> Reader[ExtraTdQueue]:
@@ -122,13 +117,8 @@ def _own_reader(option: str, queue_type: str) -> Reader[Any]:
     if option == "TYPE":
         return Constant(Cvda[queue_type])
     if option.lower() in Signature._fields:
-        return _signature(option)
-    return _OF_TYPE[queue_type].get(option) or _attribute_of_queue(option.lower())
-
-
-def _attribute_of_queue(name: str) -> Reader[Any]:
-    value = attrgetter(name)
-    return lambda queue, _region: value(queue)
+        return Attribute(f"signature.{option.lower()}")
+    return _OF_TYPE[queue_type].get(option) or Attribute(option.lower())
 
 
 def _reader(option: InquireOption, queue_type: str) -> Reader[Any]:
