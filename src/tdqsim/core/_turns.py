@@ -220,7 +220,7 @@ class Turns:
     def _finish(self, fiber: Fiber) -> None:
         """End a fiber; it counts as ended after the first line, and the rest may be repeated."""
         fiber.done = True
-        fiber.call = fiber.worker = None
+        fiber.worker = None
         if fiber.end_queue is not None:
             fiber.end_queue.wake_all()
         self._live.pop(fiber.number, None)

@@ -505,7 +505,7 @@ class Dispatcher(Turns):
     def _end_fiber(self, fiber: Fiber, why: Callable[[], BaseException]) -> None:
         while not fiber.done:
             if fiber.worker is None:  # it has not started
-                fiber.exception = why()
+                fiber.exception, fiber.call = why(), None
                 self._finish(fiber)
             else:
                 fiber.thrown = why()

@@ -9,6 +9,7 @@ object is reused, as long as the previous command has left nothing behind (:mod:
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, repeat
 from typing import Final, Generic, TypeVar
 
 from tdqsim.cics.kernel.authority import NOT_AUTHORIZED, SYSTEM_TRANSID, is_attachable_by, is_supplied, unauthorized
@@ -56,7 +57,7 @@ class Tasks(Generic[K]):
         self.known: dict[int, TaskData] = {}
         self.peak = 0
         self.prtyaging = int(REGION_DEFAULTS["prtyage"])
-        self._last = 0
+        self._numbers = chain.from_iterable(repeat(range(1, _LAST + 1)))
         self.spare: K | None = None
         self.unfinished: dict[TaskData, object] = {}
 
@@ -66,13 +67,11 @@ class Tasks(Generic[K]):
         Raises:
             UsageError: every number is in use.
         """
-        number = self._last % _LAST + 1
-        if number in self.known:
+        number = next(self._numbers)
+        while number in self.known:
             if len(self.known) >= _LAST:
                 raise UsageError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
-            while number in self.known:
-                number = number % _LAST + 1
-        self._last = number
+            number = next(self._numbers)
         return number
 
     def user_for(self, userid: str) -> str:

@@ -203,7 +203,8 @@ class IntraTdQueue(TdQueue):
         volatile, durable: ``stored`` with its exact type: a non-recoverable queue has ``volatile``, others ``durable``.
         ci_left, bounds, free_at, peak_cis: its use of control intervals, see
             :class:`~tdqsim.cics.model.space.IntervalAccount`.
-        fire_at: the item count at which a write starts a task; NEVER while no task can be started.
+        armed_at: the item count at which a write starts a task while no cycle is on; NEVER without a trigger.
+        fire_at: the item count at which the next write starts a task; NEVER while no task can be started.
         latched: the ATI cycle in progress (a task was scheduled and the queue has not been read to QZERO since), or
             None.
         cycle: the number of the current or last cycle.
@@ -220,7 +221,7 @@ class IntraTdQueue(TdQueue):
 
     type = "INTRA"
     __slots__ = (
-        "atifacility", "bounds", "ci_left", "cycle", "durable", "facilityid", "failed_start", "fire_at",
+        "armed_at", "atifacility", "bounds", "ci_left", "cycle", "durable", "facilityid", "failed_start", "fire_at",
         "free_at", "is_known", "latched", "peak", "peak_cis", "read_end", "readers", "recovstatus", "starts",
         "starts_gone", "stored", "taken", "transid", "triggerlevel", "triggers", "userid", "volatile", "wait",
         "waitaction", "write_end",
@@ -258,7 +259,7 @@ class IntraTdQueue(TdQueue):
         self.bounds: deque[int] = NO_BOUNDS
         self.free_at = NEVER
         self.taken = 0
-        self.fire_at = NEVER
+        self.armed_at = self.fire_at = NEVER
         self.latched: Latch | None = None
         self.cycle = 0
         self.starts = self.starts_gone = 0

@@ -95,6 +95,6 @@ class TransactionEntry:
         """
         if not self.enabled:
             return "DFHAC2008"
-        if routed_from and self.is_remote(routed_from):
+        if self.handler is not None or (routed_from and self.is_remote(routed_from)):
             return None
         return "DFHAC2016" if self.program is None else None

@@ -106,8 +106,9 @@ class Ati:
         self._resumed: set[IntraTdQueue] = set()  # their cycles continue after a restart; no task is scheduled yet
 
     def arm(self, queue: IntraTdQueue) -> None:
-        """Compute the count at which the next write starts a task (``fire_at``)."""
-        queue.fire_at = _level(queue) if queue.latched is None else NEVER
+        """Compute the count at which a write starts a task, after the trigger or the cycle has changed."""
+        queue.armed_at = queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
+        queue.fire_at = queue.armed_at if queue.latched is None else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
@@ -138,8 +139,9 @@ class Ati:
         """
         queue = latch.queue
         if queue.latched is None:
-            latch.cycle = queue.cycle + 1
-            queue.latched, queue.cycle, queue.starts, queue.failed_start = latch, latch.cycle, 0, False
+            latch.cycle = queue.cycle = queue.cycle + 1
+            queue.starts, queue.failed_start = 0, False
+            queue.latched = latch
         elif self._has_task(queue):
             queue.fire_at = NEVER
             if queue.latched.facility != "FILE":  # the request exists, but may not have been served
@@ -319,10 +321,12 @@ class Ati:
 
     def _over(self, queue: IntraTdQueue) -> None:
         latch = queue.latched
-        if latch is not None and queue.recovstatus != "NO":
+        if latch is None:
+            return
+        if queue.recovstatus != "NO":
             self._region.committer.note(latch_key(queue), None)
-        queue.latched, queue.fire_at = None, _level(queue)
-        if latch is not None and latch.facility != "FILE":
+        queue.latched, queue.fire_at = None, queue.armed_at
+        if latch.facility != "FILE":
             self._take_back(latch)
 
     def _take_back(self, latch: Latch) -> None:
@@ -364,8 +368,7 @@ class Ati:
         outcome = latch.outcome or AFTER_TASK[queue.atifacility, normal]
         if outcome is STAYS:
             latch.outcome = STAYS
-        held = self._holder(queue) if self._held else None
-        if held is not None:
+        if self._held and (held := self._holder(queue)) is not None:
             held.outcome = held.outcome or outcome
         else:
             self._go_on(queue, outcome)
@@ -437,11 +440,6 @@ class Ati:
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True
-
-
-def _level(queue: IntraTdQueue) -> int:
-    """The count at which a queue starts a task when no cycle is on."""
-    return queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
 
 
 def _title(queue: IntraTdQueue) -> str:
