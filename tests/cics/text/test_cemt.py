@@ -64,6 +64,12 @@ def test_a_queue_without_a_facility_shows_none():
 
 
 @pytest.mark.rule("CEMT-MORE-BELOW")
+@pytest.mark.parametrize("call", [cemt, ceci.ceci])
+def test_a_task_in_place_of_the_region_is_refused_by_name(reg, call):
+    with reg.task() as task, pytest.raises(TypeError, match=rf"{call.__name__}: region is <Task .*; allowed is Region"):
+        call(task, "INQUIRE TASK")
+
+
 def test_a_page_says_that_there_is_more_below(reg):
     pages = [cemt(reg, "I TD", height=3, page=page).text.splitlines()[2:-2] for page in (1, 2, 3, 9)]
     assert [len(lines) for lines in pages] == [3, 3, 1, 1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.kernel.conditions import TaskReturn, is_published
 from tdqsim.cics.text.host_variables import Received
-from tdqsim.cics.text.parts import task_of
+from tdqsim.cics.text.parts import check_region, task_of
 from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.errors import UsageError
@@ -187,6 +187,7 @@ def session(region: RegionBase, variables: Received | None = None, *, task: Task
         variables: variables to begin with, by name with their ``&``.
         task: an existing task in which to issue the commands; it continues after the session.
     """
+    check_region(region, "ceci")
     return CeciSession(region, {} if variables is None else variables, task)
 
 

@@ -43,7 +43,7 @@ from tdqsim.cics.text.cemt_screen import (
     syntax_panel,
     thing_lines,
 )
-from tdqsim.cics.text.parts import task_of
+from tdqsim.cics.text.parts import check_region, task_of
 from tdqsim.cics.ts.commands import deleteq_ts
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 from tdqsim.facts.info import Info, Value
@@ -225,6 +225,7 @@ def cemt(region: RegionBase, text: str, *, height: int = 0, page: int = 1, useri
     Raises:
         CemtError: the request has a syntax error; nothing was done.
     """
+    check_region(region, "cemt")
     core = region._core
     request = parse_cemt(text)
     panel = partial(_panel, core, request)
