@@ -254,6 +254,7 @@ def test_sbmjob_has_the_values_of_the_moment(system, job):
         ({"NBRENT": 0}, "variable 'NBRENT': a name is & and 1 to 10 characters in capitals, as in '&NBRENT'"),
         ({"&A": 0, "&nbrent": 0}, "variable '&nbrent': a name is & and 1 to 10 characters in capitals, as in '&NBRENT'"),
         ({"&N": [1]}, NO_LIST),
+        ({"&A": "X", "&N": [1]}, NO_LIST),
     ],
 )  # fmt: skip
 def test_what_is_no_dictionary_of_variables(job, variables, reason):

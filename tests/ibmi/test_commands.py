@@ -46,12 +46,13 @@ def test_checks_between_keywords(job, keywords, expected):
     assert expected in {one.message_id for one in caught.value.diagnostics}
 
 
-def test_a_wrong_name_is_told_with_its_keyword_and_value(job):
+@pytest.mark.parametrize("name", ["APPLIB/9BAD", "APPLIB/BAD*"])
+def test_a_wrong_name_is_told_with_its_keyword_and_value(job, name):
     with pytest.raises(EscapeMessage) as caught:
-        job.crtdtaq(dtaq="APPLIB/9BAD", maxlen=10)
+        job.crtdtaq(dtaq=name, maxlen=10)
     assert caught.value.message_id == "CPF0006"
     (told,) = caught.value.diagnostics
-    assert (told.message_id, told.text) == ("CPD0078", "Value 'APPLIB/9BAD' for parameter DTAQ not a valid name.")
+    assert (told.message_id, told.text) == ("CPD0078", f"Value '{name}' for parameter DTAQ not a valid name.")
 
 
 @pytest.mark.rule("DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
