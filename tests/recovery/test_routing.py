@@ -516,11 +516,12 @@ def test_more_requests_for_a_terminal_than_are_asked_for_at_once_are_all_done(ro
     monkeypatch.setattr("tdqsim.cics.terminal.routing._MOST", 2)
     routed.program(lambda task: routed.seen.append(task.eib.eibtrmid), "STRT")
     routed["TORREG"].install([define_transaction(name="STRT", remotesystem="AOR")])
-    routed["AORREG"].start(lambda task: [task.start("STRT", termid="R001") for _ in range(7)] and None)
-    routed.two.run()
-    assert routed.seen == ["R001"] * 7
+    for count, total in ((1, 1), (7, 8)):
+        routed["AORREG"].start(lambda task, count=count: [task.start("STRT", termid="R001") for _ in range(count)])
+        routed.two.run()
+        assert routed.seen == ["R001"] * total
+        assert routed["TORREG"].extract_statistics("STRT", transaction=True)["attaches"] == total
     assert routed.two.left() == []
-    assert routed["TORREG"].extract_statistics("STRT", transaction=True)["attaches"] == 7
 
 
 def test_a_start_at_a_terminal_that_its_region_does_not_know_does_not_come_back(routed: Routed) -> None:
