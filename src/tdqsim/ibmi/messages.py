@@ -58,7 +58,7 @@ class MessageDescription(NamedTuple):
     @property
     def values(self) -> int:
         """The number of values it needs: one for each variable whose length is not 0."""
-        return sum(1 for _, length in self.data if length)
+        return len([length for _, length in self.data if length])
 
 
 _HELP = {row["id"]: row["help"] for row in table("cpf_help")}

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tdqsim.core.clock import Clock
@@ -70,6 +71,7 @@ class Attributes(NamedTuple):
         return self.maxlen + sender + self.keylen + LIMITS["entry_overhead"]
 
 
+@lru_cache
 def maximum_entries(attributes: Attributes) -> int:
     """The number of entries in a full queue; 0 when not even the initial ones fit into an object.
 
@@ -156,6 +158,9 @@ class DataQueue(SystemObject):
 
     def __post_init__(self) -> None:
         """Bind its requests."""
+        attributes = self.attributes
+        self.ddm = attributes.type == "*DDM"
+        self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.bind()
 
     @property
@@ -213,9 +218,6 @@ class DataQueue(SystemObject):
 
     def bind(self) -> None:
         """Bind the functions for sends and receives, by the table of this module."""
-        attributes = self.attributes
-        self.ddm = attributes.type == "*DDM"
-        self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.watched = self.trace is not None or bool(self.waiters)
         self.send, self.receive = self._send_durably, self._receive_durably
         if self._in_memory is not None and not (self.journal or self.deleted or self.stored.promised):
