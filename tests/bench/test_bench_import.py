@@ -21,8 +21,8 @@ ROUNDS = 15
 def test_touching_a_region(tmp_path: Path) -> None:
     """Process time of an interpreter, its own start in both; what is compiled is kept for the rounds.
 
-    Two thirds of it are a hundred and thirty modules of our own: the declarations of every command, and the tables of facts
-    that they need.
+    Two thirds of it are a hundred and seventy modules of our own: the declarations of every command, and the tables of facts
+    that they need. In machine instructions, which do not depend on what else runs, the ratio is 3.04.
     """
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
 
