@@ -133,7 +133,7 @@ def test_of_what_makes_them(function: Callable[..., Any]) -> None:
     ("call", "words"),
     [
         (lambda made: made.peek(None), "peek: queue is None; allowed is str"),
-        (lambda made: made.peek(b"Q"), "peek: name is b'Q'; allowed is str"),
+        (lambda made: made.peek(b"Q"), "peek: queue is b'Q'; allowed is str"),
         (lambda made: made.seed("Q", 5), "seed: records is 5; allowed is Iterable"),
         (lambda made: made.deleteq_ts(None), "DELETEQ TS: queue is None; allowed is str"),
         (lambda made: made.delay(hours=b"1"), "DELAY: hours is b'1'; allowed is int or None"),

@@ -93,11 +93,11 @@ def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
 
 
 @declare("STRJRNOBJ")
-def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
+def strjrnobj(job: JobCore, obj: str, jrn: str, *, library: str = "") -> None:
     """Start journaling a standard data queue.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name.
+        obj: ``LIB/NAME``, or a name.
         library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
         jrn: the journal, ``LIB/NAME``, or a name in the library list.
 
@@ -106,7 +106,7 @@ def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
             use, CPF2189 not authorized.
     """
     job.begin("STRJRNOBJ")
-    journal, queue = _journal(job, jrn), _journaled(job, dtaq, library)
+    journal, queue = _journal(job, jrn), _journaled(job, obj, library)
     if queue.journal:
         job.fail("CPF7030", queue.name, "DTAQ", queue.library)
     journals = job.system.journals
@@ -115,11 +115,11 @@ def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
 
 
 @declare("ENDJRNOBJ")
-def endjrnobj(job: JobCore, dtaq: str, library: str = "", *, jrn: str = "*OBJ") -> None:
+def endjrnobj(job: JobCore, obj: str, library: str = "", *, jrn: str = "*OBJ") -> None:
     """End journaling a data queue.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name.
+        obj: ``LIB/NAME``, or a name.
         library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
         jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
 
@@ -128,7 +128,7 @@ def endjrnobj(job: JobCore, dtaq: str, library: str = "", *, jrn: str = "*OBJ") 
     """
     job.begin("ENDJRNOBJ")
     journal = None if jrn == "*OBJ" else _journal(job, jrn)
-    queue = _journaled(job, dtaq, library)
+    queue = _journaled(job, obj, library)
     if not queue.journal or (journal is not None and journal.number != queue.journal):
         job.fail("CPF7031", queue.name, "DTAQ", queue.library)
     works = job.system.journals.entry(job, queue, "QE")

@@ -102,15 +102,15 @@ def _queue(job: JobCore, operation: str, name: str, library: str = "") -> tuple[
 
 
 @declare("WRKOBJLCK")
-def wrkobjlck(job: JobCore, dtaq: str, library: str = "") -> tuple[LockEntry, ...]:
+def wrkobjlck(job: JobCore, obj: str, library: str = "") -> tuple[LockEntry, ...]:
     """The jobs that hold locks on a data queue, and those that wait for one.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name.
+        obj: ``LIB/NAME``, or a name.
         library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
     """
     job.begin("WRKOBJLCK")
-    return job.system.locks.entries(_queue(job, "WRKOBJLCK", dtaq, library)[1])
+    return job.system.locks.entries(_queue(job, "WRKOBJLCK", obj, library)[1])
 
 
 @declare("CHKOBJ")
@@ -167,11 +167,11 @@ def _found(job: JobCore, operation: Operation, name: str, library: str, objtype:
 
 
 @declare("MOVOBJ")
-def movobj(job: JobCore, dtaq: str, tolib: str, *, library: str = "") -> None:
+def movobj(job: JobCore, obj: str, tolib: str, *, library: str = "") -> None:
     """Move a data queue to another library; jobs that remember its address keep reaching it.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name.
+        obj: ``LIB/NAME``, or a name.
         tolib: the library to move it to.
         library: its library now, ``*LIBL`` (the default) or ``*CURLIB``.
 
@@ -180,17 +180,17 @@ def movobj(job: JobCore, dtaq: str, tolib: str, *, library: str = "") -> None:
             CPF2182 not authorized.
     """
     target = object_name(tolib, "tolib")
-    name, before = _change_place(job, "MOVOBJ", (dtaq, library), lambda queue: (target, queue.name), "QM")
+    name, before = _change_place(job, "MOVOBJ", (obj, library), lambda queue: (target, queue.name), "QM")
     job.log(job.message("CPC2193", name, before, DTAQ, target))
     job.give_turn()
 
 
 @declare("RNMOBJ")
-def rnmobj(job: JobCore, dtaq: str, newobj: str, *, library: str = "") -> None:
+def rnmobj(job: JobCore, obj: str, newobj: str, *, library: str = "") -> None:
     """Rename a data queue; jobs that remember its address keep reaching it.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name.
+        obj: ``LIB/NAME``, or a name.
         newobj: its new name.
         library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
 
@@ -198,7 +198,7 @@ def rnmobj(job: JobCore, dtaq: str, newobj: str, *, library: str = "") -> None:
         EscapeMessage: as for MOVOBJ.
     """
     target = new_name(newobj, "newobj")
-    before, library = _change_place(job, "RNMOBJ", (dtaq, library), lambda queue: (queue.library, target), "QN")
+    before, library = _change_place(job, "RNMOBJ", (obj, library), lambda queue: (queue.library, target), "QN")
     job.log(job.message("CPC2192", before, library, DTAQ, target))
     job.give_turn()
 

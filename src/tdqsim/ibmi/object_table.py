@@ -103,13 +103,13 @@ class ObjectTable:
     # -- libraries ------------------------------------------------------------------------------------------------
 
     def crtlib(
-        self, name: str, *, owner: str = SECURITY_OFFICER, aut: str = "*CHANGE", crtaut: str = "*CHANGE",
+        self, lib: str, *, owner: str = SECURITY_OFFICER, aut: str = "*CHANGE", crtaut: str = "*CHANGE",
         text: str = "",
     ) -> Library:  # fmt: skip
         """Create a library.
 
         Args:
-            name: 1 to 10 characters.
+            lib: its name, 1 to 10 characters.
             owner: the profile that owns it.
             aut: public authority to it.
             crtaut: public authority of objects created in it with AUT(*LIBCRTAUT).
@@ -118,7 +118,7 @@ class ObjectTable:
         Raises:
             ParameterError: a library with this name exists.
         """
-        name = new_name(name, "library")
+        name = new_name(lib, "library")
         if name in self.libraries or name == "QTEMP":
             raise ParameterError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
@@ -126,20 +126,20 @@ class ObjectTable:
         self._add(library, partial(self.libraries.__setitem__, name, library), kept=True)
         return library
 
-    def dltlib(self, name: str, *, job: JobData | None = None) -> None:
+    def dltlib(self, lib: str, *, job: JobData | None = None) -> None:
         """Delete a library and everything in it; searching a library list that names it then fails with CPF9807.
 
         Receives that wait at a queue in it end with CPF9805, jobs that wait for a lock try again, and journaling to a
         journal in it ends.
 
         Args:
-            name: the library.
+            lib: the library.
             job: the job that deletes it, for a history.
 
         Raises:
             ParameterError: it does not exist, or belongs to the system.
         """
-        name = new_name(name, "library")
+        name = new_name(lib, "library")
         library = self.libraries.get(name)
         if library is None:
             raise ParameterError(f"library {name} does not exist")

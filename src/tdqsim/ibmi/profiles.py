@@ -69,14 +69,14 @@ class Profiles:
         self.authorization_lists = {one.name: one for one in catalogue.authorization_lists()}
 
     def crtusrprf(
-        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
+        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
         status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE, curlib: str = DEFAULT_LIBRARY,
         ccsid: int | str = SYSTEM_VALUE,
     ) -> Profile:  # fmt: skip
         """Create or replace a user profile.
 
         Args:
-            name: 1 to 10 characters.
+            usrprf: its name, 1 to 10 characters.
             allobj: whether it has the special authority *ALLOBJ.
             grpprf: the group profile whose authorities its user also has, or ``*NONE``.
             supgrpprf: further group profiles, at most 15.
@@ -93,7 +93,7 @@ class Profiles:
                 or there is no server that keeps the password.
         """
         check_flags(allobj=allobj, pwdexp=pwdexp)
-        name = new_name(name, "user profile")
+        name = new_name(usrprf, "user profile")
         disabled = _disabled(status)
         wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
         if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
@@ -117,13 +117,13 @@ class Profiles:
         self.passwords.keep(name, {"*NONE": None, "*USRPRF": name}.get(password, password))
 
     def chgusrprf(
-        self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME,
+        self, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME,
         curlib: str = SAME, ccsid: int | str = SAME,
     ) -> Profile:  # fmt: skip
         """Change the sign-on attributes of a user profile.
 
         Args:
-            name: the profile.
+            usrprf: the profile.
             status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
             pwdexp: whether the password must be changed before a sign-on; None leaves it unchanged.
             password: the new password, ``*USRPRF``, ``*NONE`` or ``*SAME``.
@@ -135,7 +135,7 @@ class Profiles:
             ParameterError: there is no such profile or status, or the password cannot be kept.
         """
         check_flags(pwdexp=pwdexp or False)
-        profile = self.find(name)
+        profile = self.find(usrprf)
         library = profile.current_library if curlib == SAME else _library(curlib)
         of_jobs = profile.ccsid if ccsid == SAME else _ccsid(ccsid)
         if password != SAME:
@@ -175,13 +175,13 @@ class Profiles:
         meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
         self._system.carry_out(partial(self.authorities.__setitem__, (profile, user), authority), meta)
 
-    def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
+    def crtautl(self, autl: str, entries: dict[str, str]) -> AuthorizationList:
         """Create or replace an authorization list: authorities by user, including ``*PUBLIC``.
 
         Raises:
             ParameterError: there is no such profile or authority.
         """
-        name = new_name(name, "authorization list")
+        name = new_name(autl, "authorization list")
         checked = {}
         for user, authority in entries.items():
             granted_names(authority)
