@@ -208,6 +208,9 @@ def test_libraries_and_naming(client, door):
     assert one.ask("sql", sql=schema, terse=True)["data"] == [["APPLIB"]]
     assert one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'OWN', CURRENT SCHEMA)")["success"]
     assert one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'OWN')")["success"]
+    for name in ("QGPL", "APPLIB"):
+        assert one.ask("sql", sql=f"SET SCHEMA {name}")["success"]
+        assert one.ask("sql", sql=schema, terse=True)["data"] == [[name]]
     assert client(props="naming=system").ask("sql", sql=schema, terse=True)["data"] == [["*LIBL"]]
 
 
