@@ -118,6 +118,14 @@ def test_info_view_with_short_names(job):
     assert result.rows[0][:5] == ("QGPL", "FIFOQ", "STANDARD", 100, "FIFO")
 
 
+def test_set_schema_stays_with_the_job_until_it_is_set_again(job):
+    other = job.system.job("OTHER")
+    for schema, current in (("APPLIB", "APPLIB"), ("DEFAULT", "*LIBL")):
+        job.sql(f"SET SCHEMA {schema}")
+        assert values(job, "VALUES CURRENT SCHEMA") == ((current,),)
+        assert values(other, "VALUES CURRENT SCHEMA") == (("*LIBL",),)
+
+
 PENDING = (
     "select count(*) as thecount from qsys2.db_transaction_info where JOB_NAME = qsys2.job_name"
     " and (local_record_changes_pending = 'YES' or local_object_changes_pending = 'YES')"

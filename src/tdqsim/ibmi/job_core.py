@@ -59,6 +59,7 @@ class JobCore(JobData):
         local_only: whether it may not use DDM data queues (CPF9511), like the jobs of the data queue server.
         route: for a request of another system that it carries out, the DDM queues that the request has passed.
         remote_failures: failures of asynchronous sends, by the number of their DDM queue.
+        schema: CURRENT SCHEMA of its SQL statements; ``*LIBL``: the library list.
         sending, receiving: caches of the data queues for its next send or receive, by name and library as passed.
         addresses: the queues that it found with a specific library, by name and library.
         authorized: the checks that succeeded: (object number, authorities, user).
@@ -69,7 +70,8 @@ class JobCore(JobData):
     __slots__ = (
         "addresses", "authorized", "ccsid", "current_library", "date_format", "default_wait", "handle", "in_command",
         "joblog", "local_only", "logged", "logged_at", "open_lists", "operation", "qtemp", "receiving",
-        "remote_failures", "route", "sender_id", "sending", "started_ns", "stepped", "user_libraries", "waiters",
+        "remote_failures", "route", "schema", "sender_id", "sending", "started_ns", "stepped", "user_libraries",
+        "waiters",
     )  # fmt: skip
     system: SystemCore
 
@@ -83,6 +85,7 @@ class JobCore(JobData):
         self.handle = handle
         self.ccsid = ccsid
         self.sender_id = b""
+        self.schema = "*LIBL"
         self.operation = ("", "", "")
         self.waiters: set[Waiter] = set()
         self.default_wait = default_wait

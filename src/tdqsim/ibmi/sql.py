@@ -123,12 +123,24 @@ class SqlSession:
 
     Args:
         job: the job.
-        schema: CURRENT SCHEMA; ``*LIBL``, as with system naming, by default.
+        schema: CURRENT SCHEMA of the job from now on; by default what it is, which is ``*LIBL``, as with system naming,
+            before the first SET SCHEMA.
     """
 
-    def __init__(self, job: Job, schema: str = "*LIBL") -> None:
+    def __init__(self, job: Job, schema: str = "") -> None:
         self.job = job
-        self.default_schema = self.schema = schema
+        self.default_schema = schema or "*LIBL"
+        if schema:
+            self.schema = schema
+
+    @property
+    def schema(self) -> str:
+        """CURRENT SCHEMA. It stays with the job, whose sessions follow each other."""
+        return self.core.schema
+
+    @schema.setter
+    def schema(self, name: str) -> None:
+        self.core.schema = name
 
     @property
     def core(self) -> JobCore:

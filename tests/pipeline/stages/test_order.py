@@ -140,6 +140,15 @@ def test_a_digest_sees_where_records_end_and_which_are_there(one: list[object], 
     assert found[0] != found[1]
 
 
+def test_a_digest_sees_every_column() -> None:
+    found = set()
+    for last in (b"x", b"y"):
+        digest = tables.RowsDigest()
+        digest.update("t", pa.record_batch([pa.array([1]), pa.array([last])], ["n", "b"]))
+        found.add(digest.hexdigest())
+    assert len(found) == 2
+
+
 def test_no_file_of_an_earlier_run_is_taken_for_one_of_this(tmp_path: Path) -> None:
     from tests.pipeline.stages.helpers import spread, write, write_events
 
