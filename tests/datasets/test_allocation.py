@@ -28,7 +28,7 @@ from tdqsim.datasets import (
     parse_dcb,
     write_records,
 )
-from tests.rules import expect_rule, rule
+from tests.rules import expect_rule
 
 FB = parse_dcb("RECFM=FB,LRECL=4,BLKSIZE=8")
 
@@ -89,14 +89,6 @@ def test_the_cards_disp_and_space_count(data):
         with pytest.raises(SpaceExhausted):
             writer.put(b"EEEE")
     assert data.read_bytes() == b"AAAABBBBCCCCDDDD"
-
-
-@pytest.mark.rule("DS-X37-MEMBER")
-def test_a_member_that_is_full(volume):
-    dd = Allocation(DDCard("OUT", dsname="HLQ.LIB(M)", dcb=FB, space=Space(1, unit=SpaceUnit.BLK)), volume)
-    with dd.open_output() as writer, pytest.raises(SpaceExhausted) as caught:
-        writer.put_all([b"AAAA"] * 3)
-    assert caught.value.code == rule("DS-X37-MEMBER").message
 
 
 @pytest.mark.rule("DS-GDG-RELATIVE")

@@ -6,7 +6,6 @@ import pytest
 
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_transaction
-from tdqsim.testing import stepped
 from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
 
 REQUESTS = [READQ, WRITEQ, DELETEQ]
@@ -48,24 +47,6 @@ def test_every_cell_among_units_of_work_in_flight(region, theirs, mine, end):
 
 
 @pytest.mark.rule("LOCK-CONFLICTS")
-@pytest.mark.parametrize(("theirs", "mine"), CONFLICTS)
-def test_every_cell_by_stepping_two_tasks(region, theirs, mine):
-    def program(task, kind):
-        request(task, kind, "LOGQ", nohandle=True)  # behind a DELETEQ there is QZERO
-        task.syncpoint()
-
-    region.seed("LOGQ", [b"one", b"two"])
-    one, other = (stepped(region, program, kind) for kind in (theirs, mine))
-    assert one.step() == "syncpoint"
-    assert other.step() == ("syncpoint" if CONFLICTS[theirs, mine] else "")
-    assert bool(other.waits_for) is not CONFLICTS[theirs, mine]
-    one.step()
-    assert one.done
-    assert (other.before, other.waits_for) == ("syncpoint", "")
-    other.result()
-
-
-@pytest.mark.rule("LOCK-CONFLICTS")
 @pytest.mark.parametrize("mine", REQUESTS)
 @pytest.mark.parametrize("theirs", REQUESTS)
 def test_a_unit_of_work_is_never_in_its_own_way(region, theirs, mine):
@@ -95,21 +76,6 @@ def test_a_reader_behind_a_writer_looks_again_from_the_beginning(region):
     region.run()
     writer.result()
     assert reader.result() == [b"one", b"b"]
-
-
-@pytest.mark.rule("LOCK-QBUSY-NOSUSPEND")
-@pytest.mark.parametrize(("theirs", "expected"), [(READQ, "QBUSY"), (WRITEQ, b"one"), (DELETEQ, "QBUSY")])
-def test_nosuspend_never_waits(region, theirs, expected):
-    region.seed("LOGQ", [b"one"])
-    other = region.task()
-    request(other, theirs, "LOGQ")
-    with region.task() as task:
-        answers = []
-        task.handle_condition(QBUSY=lambda condition: condition.name)
-        answers.append(task.readq_td("LOGQ", nosuspend=True))
-        assert answers == [expected]
-        if theirs == WRITEQ:
-            assert task.readq_td("LOGQ", nosuspend=True) == "QBUSY"
 
 
 @pytest.mark.parametrize("mine", [WRITEQ, DELETEQ])
@@ -294,16 +260,6 @@ def test_those_who_wait_are_users_too(region):
     assert region.peek("LOGQ") == [b"first", b"second"]
     second.result()
     assert status(region, "LOGQ") == "DISABLED"
-
-
-@pytest.mark.rule("DISABLE-DIRECT-AT-ONCE")
-@pytest.mark.parametrize("kind", ["NO", "PHYSICAL"])
-def test_a_queue_without_locks_is_disabled_at_once(kind):
-    with make(queue("DIRQ", kind)) as region, region.task() as task:
-        task.writeq_td("DIRQ", b"one")
-        region.set_tdqueue("DIRQ", enablestatus="DISABLED")
-        assert status(region, "DIRQ") == "DISABLED"
-        assert outcome(task.readq_td, "DIRQ") == "DISABLED"
 
 
 @pytest.mark.rule("REC-DISABLE-SHUNTED")

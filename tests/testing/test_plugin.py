@@ -546,25 +546,6 @@ def test_system(tdq_crashes):
     assert "2 passed" in text, text
 
 
-NOT_REWRITTEN = """
-import sys
-import tdqsim.cics, tdqsim.ibmi, tdqsim.testing
-
-def test_it(tdq_region):
-    loaders = {name: type(module.__spec__.loader) for name, module in sys.modules.items() if name.startswith("tdqsim.")}
-    rewritten = [name for name, kind in loaders.items() if kind.__name__ == "AssertionRewritingHook"]
-    assert len(loaders) > 100
-    assert len(rewritten) < 10, rewritten
-"""
-
-
-def test_the_modules_of_the_package_are_not_rewritten_by_pytest(tmp_path: Path) -> None:
-    """Where it is installed from a wheel, pytest means to: every module of a distribution that has a plugin."""
-    (tmp_path / "as_a_wheel.py").write_text("import pytest; pytest.register_assert_rewrite('tdqsim')", "utf-8")
-    text = run_apart(tmp_path, NOT_REWRITTEN, "-p", "as_a_wheel")
-    assert "1 passed" in text, text
-
-
 @pytest.mark.parametrize(
     "loop",
     [

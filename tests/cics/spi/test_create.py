@@ -34,18 +34,6 @@ def test_a_create_whose_install_fails_backs_out(reg):
     assert reg.inquire_tdqueue("PAYQ", "ATITRANID").atitranid == "PAYP"
 
 
-@pytest.mark.rule("CREATE-401", "CREATE-410", "CREATE-MESSAGE")
-def test_resp2_holds_two_halfwords_and_the_message_goes_to_csmt(reg):
-    assert condition(reg.create_tdqueue, "NEWQ", "TYPE(INTRA) COLOUR(RED)") == (Resp.INVREQ, 12 * 65536 + 401)
-    assert condition(reg.create_tdqueue, "NEWQ", "TYPE(INTRA) TRIG(99999)") == (
-        Resp.INVREQ, NUMBER["TRIGGERLEVEL"] * 65536 + 410,
-    )  # fmt: skip
-    written = " ".join(log(reg, "CSSL"))
-    assert rule("CREATE-401").message in written
-    assert rule("CREATE-410").message in written
-    assert condition(reg.inquire_tdqueue, "NEWQ")[0] is Resp.QIDERR
-
-
 @pytest.mark.rule(
     "CREATE-400", "CREATE-401", "CREATE-402", "CREATE-403", "CREATE-404", "CREATE-405",
     "CREATE-406", "CREATE-407", "CREATE-410", "CREATE-412", "CREATE-413",
@@ -79,17 +67,6 @@ def test_create_has_no_default_for_ddname_and_another_for_recordsize(reg):
     assert (info.ddname, info.recordlength) == ("CEDA    ", 1)
     reg.create_tdqueue("MOST", "TYPE(EXTRA) DDNAME(X) DSNAME(DUMMY) RECORDSIZE(80)")
     assert reg.inquire_tdqueue("MOST", "RECORDLENGTH").recordlength == 80
-
-
-@pytest.mark.rule("CREATE-REPLACE", "INSTALL-REPLACED-MESSAGE")
-def test_a_queue_is_replaced_when_it_is_disabled(reg):
-    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-    reg.create_tdqueue("PAYQ", "TYPE(INTRA) TRIGGERLEVEL(7)")
-    info = reg.inquire_tdqueue("PAYQ")
-    assert (info.enablestatus, info.triggerlevel, info.atitranid) == (Cvda.ENABLED, 7, "    ")
-    assert any(
-        line.startswith(rule("INSTALL-REPLACED-MESSAGE").message) and "PAYQ" in line for line in log(reg, "CSSL")
-    )
 
 
 @pytest.mark.rule("CREATE-REPLACE-TYPE", "CREATE-REPLACE-EXTRA")
@@ -155,18 +132,6 @@ def test_the_jobuserid_of_a_created_queue():
         reg.create_tdqueue("JOBQ", text.format("PAYJOB"))
         with pytest.raises(InstallRefused, match="JOBUSERID OTHER"):
             reg.install([define_tdqueue(name="JOB2", type="EXTRA", typefile="OUTPUT", ddname="RDR", jobuserid="OTHER")])
-
-
-@pytest.mark.rule("DISCARD-INTRA", "DISCARD-MESSAGE", "DISCARD-RECORDS")
-def test_a_disabled_queue_is_discarded_with_its_records(reg):
-    reg.writeq_td("PAYQ", b"one")
-    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-    reg.discard_tdqueue("PAYQ")
-    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QIDERR
-    assert condition(reg.inquire_tdqueue, "PAYQ") == (Resp.QIDERR, 1)
-    assert any(line.startswith(rule("DISCARD-MESSAGE").message) and "PAYQ" in line for line in log(reg, "CSSL"))
-    reg.create_tdqueue("PAYQ", "TYPE(INTRA)")
-    assert reg.inquire_tdqueue("PAYQ", "NUMITEMS").numitems == 0
 
 
 @pytest.mark.rule("DISCARD-C-NAME", "DISCARD-NOT-DISABLED", "DISCARD-NOT-CLOSED", "DISCARD-PENDING", "DISCARD-QIDERR")
