@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 # Machines that run the tests may be busy: a slow example is no failure. The slow test of tests/test_many_examples.py runs
 # the same tests with the other profile. In CI the examples are the same at every run: whether a push is green does not
 # depend on luck. Runs by hand and the slow tests look for new ones.
-for _profile, _examples in (("tdqsim", 60), ("many", 1000)):
+for _profile, _examples in (("tdqsim", 40), ("many", 1000)):
     settings.register_profile(
         _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
     )

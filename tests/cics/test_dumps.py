@@ -107,19 +107,6 @@ def test_no_dump_is_taken_of_a_handled_abend_and_fifty_are_kept(region):
     assert [each.task for each in region.diagnostics.abend_dumps] == list(range(3, 53))
 
 
-def test_a_failing_test_shows_the_dump(pytester):
-    pytester.makepyfile(
-        "def fails(task):\n"
-        "    task.writeq_td('NONE', b'x')\n"
-        "def test_it(tdq_region):\n"
-        "    handle = tdq_region.start(fails)\n"
-        "    tdq_region.run()\n"
-        "    assert handle.result() is None\n"
-    )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
-    done.stdout.fnmatch_lines(["*dump of abend AEYH*", "*> *task.writeq_td('NONE', b'x')*", "*WRITEQ TD NONE*QIDERR*"])
-
-
 def test_a_handle_has_the_abend_once_it_has_ended_its_task(region):
     def waits(task):
         task.delay(seconds=1)
@@ -137,7 +124,7 @@ def test_a_handle_has_the_abend_once_it_has_ended_its_task(region):
     assert (well.abend, well.result()) == (None, 2)
 
 
-def test_a_test_that_reads_the_abend_of_a_handle_has_asked_for_it(pytester):
+def test_a_failing_test_shows_the_dump_and_one_that_reads_the_abend_of_a_handle_has_asked_for_it(pytester):
     pytester.makepyfile(
         """
         def fails(task):
@@ -151,9 +138,16 @@ def test_a_test_that_reads_the_abend_of_a_handle_has_asked_for_it(pytester):
         def test_not_read(tdq_region):
             tdq_region.start(fails)
             tdq_region.run()
+
+        def test_result(tdq_region):
+            handle = tdq_region.start(lambda task: task.writeq_td("NONE", b"x"))
+            tdq_region.run()
+            assert handle.result() is None
         """
     )
-    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist").assert_outcomes(passed=1, failed=1)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    done.assert_outcomes(passed=1, failed=2)
+    done.stdout.fnmatch_lines(["*dump of abend AEYH*", '*> *task.writeq_td("NONE", b"x")*', "*WRITEQ TD NONE*QIDERR*"])
 
 
 @pytest.mark.rule("TASK-AKCS-NO-DUMP", "TASK-ABEND-NODUMP")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,10 +42,8 @@ def test_unknown_pages_are_refused_with_what_is_allowed(name):
     assert "1140" in str(error)
 
 
-@pytest.mark.parametrize("ccsid", known_codepages())
-def test_every_defined_byte_survives_a_round_trip(ccsid):
-    page = codepage(ccsid)
-    for byte in range(256):
+def test_every_defined_byte_survives_a_round_trip():
+    for page, byte in itertools.product(map(codepage, known_codepages()), range(256)):
         data = bytes([byte])
         if page.undefined(data) is not None:
             with pytest.raises(ConversionError, match=f"X'{byte:02X}'"):
@@ -52,7 +52,7 @@ def test_every_defined_byte_survives_a_round_trip(ccsid):
         text = page.decode(data)
         assert len(text) == 1
         assert page.decode(page.encode(text)) == text
-    assert page.decode(bytes([page.space])) == " "
+        assert text == " " or byte != page.space
 
 
 def test_no_two_bytes_are_one_character_but_for_thai_ones():
@@ -81,10 +81,9 @@ def test_known_characters():
 
 
 @pytest.mark.rule("DS-CODEPAGE-NL")
-@pytest.mark.parametrize("ccsid", EBCDIC)
-def test_new_line_and_line_feed(ccsid):
-    assert codepage(ccsid).decode(b"\x15\x25") == "\x85\n"
-    assert codepage(ccsid).decode(b"\xc1\xf0") == "A0"
+def test_new_line_and_line_feed():
+    for ccsid in EBCDIC:
+        assert codepage(ccsid).decode(b"\x15\x25\xc1\xf0") == "\x85\nA0", ccsid
 
 
 def test_errors_name_record_and_offset():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 
 import pytest
 
@@ -30,21 +30,21 @@ DCBS = {
 }
 
 
-@pytest.mark.parametrize("space", ["(BLK,(2,1))", *(str(number) for number in range(29, 141, 3))])
 @pytest.mark.parametrize("dcb", DCBS)
-def test_room_that_is_told_is_room_that_there_is(tmp_path, dcb, space):
+def test_room_that_is_told_is_room_that_there_is(tmp_path, dcb):
     """Before each record; and once the writer says that there is none for a record, it takes none such."""
-    with open_writer(tmp_path / "data", parse_dcb(dcb), space=parse_space(space)) as writer:
-        for size in islice(cycle(DCBS[dcb]), 1000):
-            told = writer.has_room(size)
-            try:
-                writer.put(b"x" * size)
-            except SpaceExhausted:
-                assert not told
-                break
-            assert told
-        else:
-            pytest.fail("the space never ended")
+    for space in ("(BLK,(2,1))", *(str(number) for number in range(29, 141, 3))):
+        with open_writer(tmp_path / "data", parse_dcb(dcb), space=parse_space(space)) as writer:
+            for size in islice(cycle(DCBS[dcb]), 1000):
+                told = writer.has_room(size)
+                try:
+                    writer.put(b"x" * size)
+                except SpaceExhausted:
+                    assert not told, space
+                    break
+                assert told, space
+            else:
+                pytest.fail("the space never ended")
 
 
 @pytest.mark.parametrize("dcb", DCBS)
@@ -73,17 +73,16 @@ def test_which_lengths_suit(dcb, suits, does_not):
 
 
 @pytest.mark.parametrize("dcb", DCBS)
-@pytest.mark.parametrize("first", [0, 1, 3])
-@pytest.mark.parametrize("count", [0, 1, 2, 5, 18, 19, 20, 21, 500])
-def test_passing_over_records_is_reading_them(tmp_path, dcb, first, count):
+def test_passing_over_records_is_reading_them(tmp_path, dcb):
     records = [b"%d" % (number % 10) * size for number, size in zip(range(20), cycle(DCBS[dcb]), strict=False)]
     write_records(tmp_path / "data", records, parse_dcb(dcb))
-    with open_reader(tmp_path / "data", parse_dcb(dcb)) as reader:
-        assert [reader.get() for _ in range(first)] == records[:first]
-        reader.skip(count)
-        assert reader.records_read == min(first + count, 20)
-        assert list(reader) == records[first + count :]
-        assert reader.records_read == 20
+    for first, count in product([0, 1, 3], [0, 1, 2, 5, 18, 19, 20, 21, 500]):
+        with open_reader(tmp_path / "data", parse_dcb(dcb)) as reader:
+            assert [reader.get() for _ in range(first)] == records[:first]
+            reader.skip(count)
+            assert reader.records_read == min(first + count, 20), (first, count)
+            assert list(reader) == records[first + count :], (first, count)
+            assert reader.records_read == 20
 
 
 def test_a_pause_is_made_between_the_buffers_that_are_passed_over(tmp_path):

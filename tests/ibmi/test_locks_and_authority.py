@@ -56,8 +56,7 @@ def test_the_lock_table(officer, other, work, held, asked):
 
 
 @pytest.mark.rule("DTAQ-LOCK-ALCOBJ")
-@pytest.mark.parametrize("held", STATES)
-@pytest.mark.parametrize("asked", STATES)
+@pytest.mark.parametrize(("held", "asked"), [("*EXCL", "*SHRRD"), ("*SHRRD", "*SHRUPD")])
 def test_the_lock_table_by_stepping_two_jobs(system, work, held, asked):
     def program(job, state):
         job.alcobj([("APPLIB/WORK", state)], wait=60)

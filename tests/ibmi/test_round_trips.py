@@ -32,7 +32,7 @@ def values_for(form):
 
 
 @pytest.mark.parametrize("name", sorted(formats()))
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_each_format(name, data):
     form = layout(name)

@@ -219,20 +219,6 @@ def test_conditions(linked: Linked, options: dict[str, Any], row: str) -> None:
     assert linked.two.left() == []
 
 
-@pytest.mark.rule("DPL-SYSIDERR-LINK")
-def test_a_link_that_is_down_is_siderr_and_the_client_may_commit(linked: Linked) -> None:
-    def client(task: Task) -> Condition:
-        task.writeq_td("LOCL", b"client")
-        with pytest.raises(Condition) as refused:
-            task.link("RPGM")
-        return refused.value
-
-    linked.two.link().cut()
-    condition = linked.run(client)
-    assert (condition.resp, condition.resp2) == (Resp.SYSIDERR, int(rule("DPL-SYSIDERR-LINK").resp2))
-    assert linked["NEAR"].peek("LOCL") == [b"client"]
-
-
 @pytest.mark.rule("DPL-SYNCONRETURN-LATE", "DPL-OTHER-TRANSID")
 @pytest.mark.parametrize(
     ("options", "row"),
@@ -442,6 +428,7 @@ def client_of_both(task: Task) -> None:
 @pytest.mark.rule("DPL-UNIT-OF-WORK", "DPL-TERMERR")
 @pytest.mark.parametrize("step", ["REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED"])
 @pytest.mark.parametrize("end", ["late", "cut", "NEAR", "FAR"])
+@pytest.mark.parametrize("linked", [False], indirect=True, ids=["network"])  # in both ways in test_ship_messages
 def test_both_regions_end_the_same_way_whatever_is_lost(linked: Linked, step: str, end: str) -> None:
     """While a message is under way the link is cut, or a region fails: the records are in both regions, or in none."""
     two = linked.two

@@ -7,6 +7,7 @@ with one in which nothing was raised, before and after a restart.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -209,10 +210,18 @@ def one(
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
-@DURABILITY
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "durability", "every"),
+    [
+        *((name, ("process", "power")[number % 2], False) for number, name in enumerate(COMMANDS)),
+        *(
+            pytest.param(*each, True, marks=pytest.mark.slow)
+            for each in itertools.product(COMMANDS, ("process", "power"))
+        ),
+    ],
+)
 def test_it_happened_or_it_did_not(tmp_path: Path, name: str, durability: Durability, every: bool) -> None:
+    """By default some lines, and one durability for every second command."""
     first = one(tmp_path / "first", durability, name, None, run=False)
     done = one(tmp_path / "done", durability, name, None)
     counting = RaiseAt(10**9, Boom, PACKAGE)  # what runs once in a process has run by now

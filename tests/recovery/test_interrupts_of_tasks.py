@@ -167,7 +167,7 @@ def interrupted(way: str, step: int) -> Iterator[tuple[World, RaiseAt]]:
     assert number > 10
 
 
-@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
+@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_task_is_made_whole_or_not_at_all(way: str, step: int) -> None:
     _, expected, certain = WAYS[way]

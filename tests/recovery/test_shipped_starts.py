@@ -172,6 +172,7 @@ def protected(task: Task) -> None:
 
 @pytest.mark.parametrize("step", ["REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED"])
 @pytest.mark.parametrize("end", ["late", "cut", "NEAR", "FAR"])
+@pytest.mark.parametrize("started", [False], indirect=True, ids=["network"])  # in both ways in test_ship_messages
 def test_a_protected_start_and_the_record_beside_it_end_the_same_way(started: Started, step: str, end: str) -> None:
     """Whatever is lost while a message is under way: the task has run in FAR if, and only if, the record is in NEAR."""
     two = started.two

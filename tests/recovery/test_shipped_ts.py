@@ -218,6 +218,7 @@ def both(task: Task) -> None:
 @pytest.mark.rule("TS-REMOTE-RECOVERABLE")
 @pytest.mark.parametrize("step", ["REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED"])
 @pytest.mark.parametrize("end", ["late", "cut", "NEAR", "FAR"])
+@pytest.mark.parametrize("shipped", [False], indirect=True, ids=["network"])  # in both ways in test_ship_messages
 def test_the_item_and_the_record_beside_it_end_the_same_way(shipped: Shipped, step: str, end: str) -> None:
     two = shipped.two
     two.link().delay_at(step)

@@ -22,6 +22,7 @@ class Crowd:
             define_transaction(name="FREE"),
         ]
         self.region = Region([*definitions, *members], **PLAIN, **options)
+        self.region.clock.freeze()  # however slow the machine is, nobody's wait is over before run() says so
         self.begun = []
         self.inside = self.most = 0
         for transid in ("LOWP", "HIGH", "FREE"):
@@ -177,7 +178,7 @@ def test_classes_are_there_again_after_a_warm_start(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.slow)])
-def test_a_storm_of_10000_triggers_runs_one_at_a_time_and_processes_every_record(seed):
+def test_a_storm_of_2000_triggers_runs_one_at_a_time_and_processes_every_record(seed):
     queues = [
         define_tdqueue(name=f"Q{n:03}", type="INTRA", transid="LOWP", triggerlevel=1, atifacility="FILE")
         for n in range(1000)
@@ -194,7 +195,7 @@ def test_a_storm_of_10000_triggers_runs_one_at_a_time_and_processes_every_record
             crowd.inside -= 1
 
         crowd.region.register("LOWP", consume)
-        for wave in range(10):
+        for wave in range(2):
             for queue in queues:
                 crowd.region.start(lambda task, name: task.writeq_td(name, b"record"), queue.name)
             crowd.region.run()

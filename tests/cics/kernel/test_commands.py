@@ -303,11 +303,11 @@ def test_a_word_is_no_flag(value: object) -> None:
         assert region.readq_td("LOGQ", nosuspend=True) == b"kept"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_flag_is_given_by_its_name(name: str) -> None:
+def test_every_flag_is_given_by_its_name() -> None:
     """What is looked at are named arguments: a flag by place would be taken as it is."""
-    flags = {option.parameter for option in COMMANDS[name].options if option.kind == "flag"}
-    assert all(each.kind is each.KEYWORD_ONLY for each in COMMANDS[name].parameters if each.name in flags)
+    for name, command in COMMANDS.items():
+        flags = {option.parameter for option in command.options if option.kind == "flag"}
+        assert all(each.kind is each.KEYWORD_ONLY for each in command.parameters if each.name in flags), name
 
 
 @pytest.mark.parametrize("into", ["INTO", "SET"])
