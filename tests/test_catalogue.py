@@ -42,6 +42,7 @@ def modules_after(statement: str) -> set[str]:
                 "rich",
                 "tdqsim.ibmi",
                 "tdqsim.cli",
+                "tdqsim.testing",
                 "importlib.metadata",
                 "sortedcontainers",
                 "logging",

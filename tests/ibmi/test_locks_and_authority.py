@@ -13,7 +13,6 @@ from tests.ibmi.conftest import fill
 from tests.rules import expect_rule
 
 STATES = ("*SHRRD", "*SHRNUP", "*SHRUPD", "*EXCLRD", "*EXCL")
-NO_ENTRY = None
 
 
 @pytest.fixture

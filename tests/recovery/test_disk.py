@@ -1,9 +1,8 @@
-"""Full disks and torn writes: what a commit has promised holds, and what was not promised is never half there."""
+"""Full disks: what a commit has promised holds, and what was not promised is never half there."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Condition, Region
+from tdqsim.cics import Region
 from tdqsim.core.store import check as storecheck
-from tdqsim.errors import StoreDamaged, StoreError, StoreFull
+from tdqsim.errors import StoreError, StoreFull
 from tests.recovery.helpers import NAMES, make, queue, queues
 
 PAGE = 4096
-SECTOR = 512
 
 
 @pytest.fixture
@@ -120,17 +118,6 @@ def test_a_prepared_unit_of_work_can_commit_on_a_disk_that_is_full_since(disk):
         assert len(region.peek("LOGQ")) == 40
 
 
-def test_a_limit_of_the_store_is_nospace_too(tmp_path):
-    with make(store=tmp_path / "store", limit_bytes=4 * 2**20) as region:
-        count = fill(region, "LOGQ", fill(region, "LOGQ", 0))
-        assert 300 < count < 3000
-        assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
-        with pytest.raises(Condition, match="NOSPACE"), region.task() as task:  # noqa: PT012  (which one is open)
-            for _ in range(1000):
-                task.writeq_td("LOGQ", b"x" * 4000)
-        assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
-
-
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize(
@@ -177,46 +164,3 @@ def test_a_salvage_to_a_full_disk_leaves_nothing(disk, tmp_path):
         assert [file.name for file in disk.iterdir()] == ["other"]
     (disk / "other").unlink()
     assert storecheck.salvage(tmp_path / "store", disk / "saved").saved == 100
-
-
-# -- torn writes ------------------------------------------------------------------------------------------------------
-
-
-def committed_twice(path: Path, durability: str, written: str = "journal", changes: int = 60) -> tuple[bytes, bytes]:
-    """A file that a commit writes, before and after the commit of two queues' changes."""
-    region = make(store=path, durability=durability)
-    for name in ("PHYQ", "LOGQ"):
-        region.seed(name, [b"%s %d" % (name.encode(), number) for number in range(200)])
-    file = path / "durable" / written
-    before = file.read_bytes()
-    with region.task() as task:
-        for number in range(changes):
-            task.readq_td("LOGQ")
-            task.writeq_td("LOGQ", b"new %d" % number)
-    after = file.read_bytes()
-    region.close(clean=False)
-    (path / "lock").write_text("1 another-boot\n")  # the machine was started anew
-    return before, after
-
-
-def contents(path: Path) -> list[bytes] | None:
-    """What LOGQ holds; None when the store is refused."""
-    try:
-        with Region(store=path) as region:
-            assert region.peek("PHYQ") == [b"PHYQ %d" % number for number in range(200)]
-            return region.peek("LOGQ")
-    except StoreDamaged:
-        return None
-
-
-OLD = [b"LOGQ %d" % number for number in range(200)]
-NEW = [*OLD[60:], *(b"new %d" % number for number in range(60))]
-
-
-def torn(before: bytes, after: bytes, pick: random.Random) -> bytes:
-    """Some of the sectors that a commit has written have reached the disk, others not."""
-    data = bytearray(before.ljust(len(after), b"\0"))
-    for at in range(0, len(after), SECTOR):
-        if after[at : at + SECTOR] != bytes(data[at : at + SECTOR]) and pick.random() < 0.7:
-            data[at : at + SECTOR] = after[at : at + SECTOR]
-    return bytes(data)

@@ -26,11 +26,6 @@ AFTER = {
     "cold start": ([], [], []),
     "initial start": ([], [], []),
 }
-COMMITTED_AFTER = {
-    # the same after a unit of work that is committed, with nothing in flight
-    "normal shutdown, warm start": ([b"three", b"new"], [b"three", b"new"], [b"three", b"new"]),
-    "failure, emergency restart": ([], [b"three", b"new"], [b"three", b"new"]),
-}
 
 
 def happen(region: Region, task: object, event: str, store: Path) -> Region:
@@ -77,48 +72,6 @@ def test_what_becomes_of_a_unit_of_work_in_flight(tmp_path, event, kind):
         assert after.inquire_tdqueue(name, "NUMITEMS").numitems == len(expected)
         assert [after.readq_td(name, nohandle=True) for _ in expected] == expected
         assert after.readq_td(name, nohandle=True) == b""
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("event", COMMITTED_AFTER)
-def test_what_becomes_of_what_is_committed(tmp_path, event, kind):
-    name = NAMES[kind]
-    region = make(store=tmp_path / "store")
-    region.seed(name, BEFORE)
-    with region.task() as task:
-        assert [task.readq_td(name), task.readq_td(name)] == BEFORE[:2]
-        task.writeq_td(name, b"new")
-    with happen(region, None, event, tmp_path / "store") as after:
-        assert after.peek(name) == COMMITTED_AFTER[event][KINDS.index(kind)]
-
-
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [
-        ("r", [b"one", b"two", b"three"]),
-        ("rr", [b"two", b"three"]),
-        ("rwr", [b"two", b"three", b"new"]),
-        ("rs", [b"two", b"three"]),
-        ("rsr", [b"two", b"three"]),
-        ("rb", [b"two", b"three"]),
-        ("rd", []),
-        ("rdw", [b"new"]),
-        ("rrdwr", [b"new"]),
-    ],
-)
-def test_one_read_of_a_physical_queue_is_given_back(tmp_path, steps, expected):
-    """r reads, w writes, d deletes, s is a syncpoint, b a backout; then the region fails."""
-    region = make(store=tmp_path / "store")
-    region.seed("PHYQ", BEFORE)
-    task = region.task()
-    does = {
-        "r": lambda: task.readq_td("PHYQ"), "w": lambda: task.writeq_td("PHYQ", b"new"),
-        "d": lambda: task.deleteq_td("PHYQ"), "s": task.syncpoint, "b": task.syncpoint_rollback,
-    }  # fmt: skip
-    for step in steps:
-        does[step]()
-    with again(region, tmp_path / "store") as after:
-        assert after.peek("PHYQ") == expected
 
 
 def test_each_unit_of_work_and_queue_has_its_own_read_to_give_back(tmp_path):

@@ -111,21 +111,6 @@ def test_a_cycle_that_reached_qzero_is_over_for_good(tmp_path, kind):
     region.close()
 
 
-@pytest.mark.parametrize("clean", [True, False])
-@pytest.mark.parametrize("kind", ["NO", "PHYSICAL", "LOGICAL"])
-def test_a_file_cycle_is_over_and_the_next_write_starts(tmp_path, kind, clean):
-    region = begun(tmp_path / "store", kind, "FILE")
-    region.close(clean=clean)
-    region = make(store=tmp_path / "store")
-    assert starts(region) == []
-    lost = kind == "NO" and not clean
-    region.writeq_td("TRGQ", b"4")
-    assert starts(region) == []
-    kept = [] if lost else [b"1", b"2", b"3"]
-    assert region.peek("TRGQ") == [*kept, b"4"]
-    region.close()
-
-
 @pytest.mark.parametrize("options", [{"start": StartOptions(tdintra="EMPTY")}, {"start": "COLD"}], ids=str)
 def test_no_cycle_without_records(tmp_path, options):
     region = begun(tmp_path / "store", "LOGICAL", "TERMINAL")

@@ -113,11 +113,6 @@ def test_random_schedules_are_different_ones() -> None:
     assert str(found) == f"schedules: 500 run, 500 different, at least {found.remaining} left"
 
 
-def read_all(task: Task, name: str) -> None:
-    while task.readq_td(name, nohandle=True):
-        pass
-
-
 COMMUTE: list[tuple[str, Callable[[Task], object], Callable[[Task], object], int]] = [
     ("one queue", lambda task: task.writeq_td("NOA", b"x"), lambda task: task.readq_td("NOA", nohandle=True), 2),
     ("an alias", lambda task: task.writeq_td("NOA", b"x"), lambda task: task.writeq_td("ALIA", b"y"), 2),

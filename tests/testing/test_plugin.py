@@ -284,11 +284,6 @@ def test_it(tdq_region, tdq_job):
     assert "1 passed" in text, text
 
 
-def test_importing_tdqsim_does_not_import_the_kit() -> None:
-    code = "import sys, tdqsim; tdqsim.Region; assert not [m for m in sys.modules if m.startswith('tdqsim.testing')]"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_a_schedule_that_failed_is_run_again_by_option(pytester: pytest.Pytester) -> None:
     body = """
 from tdqsim import define_tdqueue

@@ -119,26 +119,6 @@ def test_the_whole_of_an_area_that_ends_with_blanks_is_not_beyond_it(task):
     assert bytes(host["F"]).decode("cp037") == "000012"
 
 
-def test_browse_as_text(task):
-    host = {}
-    task.execute("INQUIRE TDQUEUE START", host)
-    names = []
-    while True:
-        task.execute("INQUIRE TDQUEUE(Q) NEXT TYPE(T) RESP(R)", host)
-        if host["R"] == 83:
-            break
-        names.append((host["Q"], host["T"]))
-    task.execute("INQUIRE TDQUEUE END")
-    assert names == [(info.tdqueue, info.type) for info in task.browse_tdqueue("TYPE")]
-
-
-def test_create_and_discard_as_text(task):
-    task.execute("CREATE TDQUEUE('NEWQ') ATTRIBUTES(ATTR) ATTRLEN(LENGTH OF ATTR) LOG", {"ATTR": "TYPE(INTRA)"})
-    task.execute("SET TDQUEUE('NEWQ') DISABLED")
-    task.execute("DISCARD TDQUEUE('NEWQ')")
-    assert task.inquire_tdqueue("NEWQ", nohandle=True).as_dict() == {}
-
-
 def test_groups_tables_and_parts(task):
     host = {
         "CARD": {"NUMBER": b"4711", "LINES": [b"one", bytearray(b"xxxxx")]},
@@ -168,22 +148,6 @@ def test_handle_and_ignore_condition_as_text(task):
     task.execute("READQ TD QUEUE('PAYQ') INTO(REC)")
     task.execute("READQ TD QUEUE('NOQ') INTO(REC)")
     assert len(met) == 2
-
-
-def test_the_task_s_own_commands_as_text(reg):
-    host = {"T": bytearray(8)}
-    with reg.task() as task:
-        task.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")
-        task.execute("SYNCPOINT ROLLBACK")
-        task.execute("WRITEQ TD QUEUE('TERQ') FROM('B')")
-        task.execute("SYNCPOINT")
-        task.execute("ASKTIME ABSTIME(T)", host)
-        task.execute("ASKTIME")
-        task.execute("DELAY FOR SECONDS(1)")
-        task.execute("ENQ RESOURCE(PAYLOCK)", {"PAYLOCK": b"PAY"})
-        task.execute("DEQ RESOURCE(PAYLOCK)", {"PAYLOCK": b"PAY"})
-    assert unpack_abstime(bytes(host["T"])) > 0
-    assert reg.peek("TERQ") == ["B".encode("cp037")]
 
 
 def test_assign_as_text(task):
@@ -221,13 +185,6 @@ def test_an_error_names_its_option_once(reg, length):
         reg.execute(f"WRITEQ TD QUEUE('PAYQ') FROM('A') {length}", {"WORD": "x"})
     assert str(caught.value).count("LENGTH") == 1
     assert str(caught.value).startswith("column ")
-
-
-def test_the_region_executes_text_as_a_task_of_its_own(reg):
-    host = {}
-    reg.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")
-    reg.execute("INQUIRE TDQUEUE('TERQ') NUMITEMS(N)", host)
-    assert host == {"N": 1}
 
 
 @pytest.mark.rule("EXEC-REFUSED-BEFORE")

@@ -140,17 +140,6 @@ def test_qname_is_the_queue_with_a_long_name(task):
     assert refused(task.readq_ts, name).name == "QIDERR"
 
 
-def test_as_text(task):
-    variables = {"REC": bytearray(8), "LEN": 8}
-    task.execute("WRITEQ TS QUEUE('Q') FROM('hello') ITEM(N) NUMITEMS(M)", variables)
-    assert (variables["N"], variables["M"]) == (1, 1)
-    task.execute("READQ QUEUE('Q') INTO(REC) LENGTH(LEN) ITEM(1) NUMITEMS(M)", variables)
-    assert variables["LEN"] == 5
-    assert bytes(variables["REC"][:5]) == task.region.encode("hello")
-    task.execute("DELETEQ TS QUEUE('Q')", variables)
-    assert refused(task.readq_ts, "Q").name == "QIDERR"
-
-
 @pytest.mark.parametrize("into", ["INTO", "SET"])
 def test_the_receivers_of_readq_as_text(task, into):
     got = {}
