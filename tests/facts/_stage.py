@@ -33,7 +33,7 @@ DEFINE TDQUEUE(LOG2) GROUP(BASE) TYPE(INTRA) RECOVSTATUS(LOGICAL)
 DEFINE TDQUEUE(ALI1) GROUP(BASE) TYPE(INDIRECT) INDIRECTNAME(NOR1)
 """
 """The queues of every region."""
-OPTIONS = {"codepage": "iso8859-1", "supplied_queues": False}
+OPTIONS = {"code_page": "iso8859-1", "supplied_queues": False}
 """Those of every region, unless an example gives others."""
 NOON = 1_767_268_800 * 10**9
 """2026-01-01 12:00 UTC: the time at which every example begins."""

@@ -375,12 +375,14 @@ def test_writes_refused_by_a_full_disk_take_no_control_intervals_and_give_none(m
         {"dfhintra": {"control_intervals": 1}},
         {"dfhintra": {"buffers": 3}},
         {"start": "HOT"},
-        {"timezone": "Nowhere/Land"},
-        {"codepage": "nosuch"},
+        {"time_zone": "Nowhere/Land"},
+        {"code_page": "nosuch"},
     ],
 )
 def test_bad_arguments_are_named_and_leave_nothing(make_region: Make, options: Any) -> None:
-    with pytest.raises(TdqError, match=str(next(iter(options))).replace("codepage", "code page")):
+    with pytest.raises(
+        TdqError, match=next(iter(options)).replace("code_page", "code page").replace("time_zone", "timezone")
+    ):
         make_region(**options)
 
 
