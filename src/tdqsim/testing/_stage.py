@@ -367,8 +367,8 @@ class Stage:
 
     def system(self, **options: Any) -> System:
         """An IBM i system on the stage; other jobs may run before every API and command of its started jobs."""
-        if "path" not in options:
-            options["path"] = self._stores.take()
+        if "store" not in options:
+            options["store"] = self._stores.take()
         system = _StagedSystem(dispatcher=self.dispatcher, **options)
         system.faults = partial(self._before_api, system)
         if self.faults is not None:

@@ -240,8 +240,8 @@ class Kit:
     def system(self, **options: Any) -> System:
         """An IBM i system with the data queues of the test's definitions; arguments as ``System``'s."""
         options.setdefault("dispatcher", self.dispatcher)
-        if "path" not in options and not options.keys() & {"durability", "limit_bytes"}:
-            options["path"] = self._stores.take()
+        if "store" not in options and not options.keys() & {"durability", "limit_bytes"}:
+            options["store"] = self._stores.take()
         system = _lazy_modules.ibmi.System(**options)
         self.systems.append(system)
         self._outcomes.watch(system, earlier=True)
