@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics import TranslationError
+from tdqsim.cics import Condition, TranslationError
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.errors import TdqError
@@ -61,6 +61,19 @@ def test_with_set_the_length_is_received_only(task, before):
     host = {"P": None, "L": before}
     task.execute("READQ TD QUEUE('PAYQ') SET(P) LENGTH(L)", host)
     assert host == {"P": b"record", "L": 6}
+
+
+@pytest.mark.rule("EXEC-LENGTH-SHRINKS")
+def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
+    for record in (b"short", b"a longer record"):
+        task.writeq_td("PAYQ", record)
+    host = {"LEN": 80}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert host["LEN"] == 5
+    with pytest.raises(Condition) as caught:
+        task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert caught.value.resp is Resp.LENGERR
+    assert (host["REC"], host["LEN"]) == (b"a lon", 15)
 
 
 @pytest.mark.rule("EXEC-AREA-FILLED")
