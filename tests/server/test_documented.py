@@ -277,7 +277,7 @@ def test_a_whole_number_may_be_written_as_json_has_it(api):
 
 def test_what_set_takes_is_what_the_vendor_has():
     options = json.loads(document_text())["components"]["schemas"]["SetTdqueue"]["properties"]
-    assert sorted(options) == sorted(row["name"].lower() for row in table("set_tdqueue"))
+    assert sorted(options) == sorted(row["name"] for row in table("set_tdqueue"))
 
 
 def test_the_last_position_that_is_documented_has_no_records(api):
