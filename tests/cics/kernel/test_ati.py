@@ -70,6 +70,23 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     assert region.statistics.abends == {}  # what a program asserts would be its abend
 
 
+@pytest.mark.rule("ATI-DIRECT-INSIDE-WRITEQ", "ATI-LOGICAL-AT-COMMIT", "ATI-ROLLBACK-NEVER")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    with region.task() as task:
+        for record in (b"1", b"2", b"3", b"4"):
+            task.writeq_td("TRGQ", record)
+        assert starts == ([] if recovstatus == "LOGICAL" else [3])
+        task.syncpoint_rollback()
+        assert starts == ([] if recovstatus == "LOGICAL" else [3])
+        for record in (b"1", b"2", b"3", b"4"):
+            task.writeq_td("TRGQ", record)
+    assert starts == ([4] if recovstatus == "LOGICAL" else [3, 3])
+
+
 @pytest.mark.rule("ATI-NO-RECURSION")
 def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region = make_region(*trigger(triggerlevel=1))
@@ -92,6 +109,16 @@ def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region.start(writer)
     region.run()
     assert order == ["the writer goes on", "the writer ends", *["PAYP begins", "PAYP ends"] * 3]
+
+
+@pytest.mark.rule("ATI-LATCH")
+@pytest.mark.parametrize("recovstatus", ["PHYSICAL", "LOGICAL"])
+def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", *[b"x"] * 9)
+    assert starts == [3]
 
 
 @pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL", "ATI-QZERO-WHILE-TASK-RUNS")
@@ -121,6 +148,18 @@ def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
         raise ZeroDivisionError
     fill(region, "TRGQ", b"4")
     assert starts == [3]
+
+
+@pytest.mark.rule("ATI-DELETEQ")
+@pytest.mark.parametrize("recovstatus", ["PHYSICAL", "LOGICAL"])
+def test_deleteq_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    region.deleteq_td("TRGQ")
+    fill(region, "TRGQ", b"4", b"5", b"6")
+    assert starts == [3, 3]
 
 
 def endings(abends: bool) -> Callable[[Task], None]:

@@ -101,6 +101,17 @@ def test_the_highest_priority_begins_first_and_of_equals_the_first_that_came(see
         assert crowd.begun == ["A", "D", "E", "B", "C"]
 
 
+@pytest.mark.rule("LIMIT-CLASS-MXT")
+def test_a_task_that_waits_for_its_class_takes_no_place_of_mxt():
+    with Crowd(pay_class(1), system=SystemOptions(mxt=10)) as crowd:
+        crowd.start("LOWP", *map(str, range(30)))
+        crowd.start("FREE", *"ABCDEFGHIJ")
+        assert crowd.begun == ["0", *"ABCDEFGHI"]
+        assert crowd.numbers() == (1, 29)
+        crowd.region.run()
+        assert (crowd.most, len(crowd.begun)) == (10, 40)
+
+
 def test_priority_decides_between_a_class_and_tasks_without_one_at_mxt():
     with Crowd(pay_class(5), system=SystemOptions(mxt=10)) as crowd:
         crowd.start("FREE", *"ABCDEFGHIJ")
@@ -141,6 +152,18 @@ def test_with_threshold_1_no_task_waits():
     with Crowd(pay_class(1, 1)) as crowd:
         _first, second = crowd.start("LOWP", "A", "B")
         assert code_of(second) == "AKCC"
+
+
+@pytest.mark.rule("SET-TRANCLASS-MAXACTIVE")
+def test_set_maxactive():
+    with Crowd(pay_class(1)) as crowd:
+        crowd.start("LOWP", *"ABCDE")
+        crowd.set(maxactive=3)
+        assert crowd.begun == ["A", "B", "C"]
+        crowd.set(maxactive=1)
+        assert crowd.numbers() == (3, 2)
+        crowd.region.run()
+        assert crowd.begun == [*"ABCDE"]
 
 
 @pytest.mark.rule("SET-TRANCLASS-THRESHOLD")

@@ -124,6 +124,15 @@ def test_indirect_queues_are_aliases_of_their_final_target(region: Region) -> No
     expect_rule("TD-INDIRECT-RING", region.writeq_td, "RNG1", b"x")
 
 
+@pytest.mark.rule("TD-INDIRECT-STATISTICS")
+def test_an_alias_counts_its_own_requests(region: Region) -> None:
+    region.writeq_td("ALIA", b"x")
+    region.writeq_td("NOQ", b"y")
+    region.readq_td("ALIA")
+    counts = {name: (region.tdqueues[name].writes, region.tdqueues[name].reads) for name in ("ALIA", "ALI2", "NOQ")}
+    assert counts == {"ALIA": (1, 1), "ALI2": (0, 0), "NOQ": (2, 1)}
+
+
 def test_a_target_may_be_exchanged_while_running(region: Region) -> None:
     region.install([define_tdqueue(name="NONE", type="INTRA")])
     region.writeq_td("MISS", b"x")

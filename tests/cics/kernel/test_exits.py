@@ -45,6 +45,23 @@ def noting(seen: list[Any], *names: str, code: str | None = None) -> ExitProgram
 # -- XTDREQ -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("EXIT-XTDREQ")
+def test_xtdreq_has_the_name_without_its_blanks(region: Region) -> None:
+    seen: list[Any] = []
+    enable(region, "XTDREQ", noting(seen, "ueptdque"))
+    region.writeq_td("LOGQ ", b"A")
+    assert seen == ["LOGQ"]
+
+
+@pytest.mark.rule("EXIT-XTDREQ-OK")
+def test_the_eib_of_a_request_that_uerctdok_at_xtdreq_ends(region: Region) -> None:
+    region.seed("NORQ", [b"A"])
+    enable(region, "XTDREQ", noting([], "point", code="UERCTDOK"))
+    with region.task() as task:
+        assert task.readq_td("NORQ") == b""
+        assert (task.eib.eibresp.name, task.eib.eibrsrce) == ("NORMAL", "NORQ    ")
+
+
 @pytest.mark.rule("EXIT-XTDREQ-NOTAUTH")
 def test_uerctdna_at_xtdreq_is_notauth(region: Region) -> None:
     enable(region, "XTDREQ", lambda given: "UERCTDNA" if given.ueptdtyp == "UEPTDPUR" else None)
@@ -314,6 +331,49 @@ def test_the_remote_system_of_a_request() -> None:
         assert far.peek("FARQ") == [b"A", b"B"]
     assert seen == [["", ""], ["FAR", "FARQ"], ["", ""], ["FAR", "FARQ"]]
     assert outward == ["FARQ", "FARQ"]  # only where the queue is
+
+
+@pytest.mark.rule("EXIT-TOKENS")
+def test_tokens(region: Region) -> None:
+    seen: list[Any] = []
+
+    def before(given: CommandExit) -> None:
+        seen.append(("XTDEREQ", given.ueptdtok, given.ueptstok))
+        given.ueptdtok, given.ueptstok = given.uepclps.td_from, "task"
+
+    enable(region, "XTDEREQ", before)
+    enable(region, "XTDEREQC", lambda given: seen.append(("XTDEREQC", given.ueptdtok, given.ueptstok)))
+    with region.task() as task:
+        task.writeq_td("NORQ", b"A")
+        task.writeq_td("NORQ", b"B")
+    region.writeq_td("NORQ", b"C")
+    region.writeq_td("NORQ", b"D")
+    assert [each[1:] for each in seen if each[0] == "XTDEREQ"] == [
+        (None, None),
+        (None, "task"),
+        (None, None),
+        (None, None),
+    ]
+    assert [each[1:] for each in seen if each[0] == "XTDEREQC"] == [(each, "task") for each in (b"A", b"B", b"C", b"D")]
+
+
+@pytest.mark.rule("EXIT-RECURSION")
+def test_the_recursion_counter(region: Region) -> None:
+    seen: list[Any] = []
+
+    def program(given: CommandExit) -> None:
+        seen.append(given.ueprecur)
+        if given.ueprecur < 2:
+            given.task.writeq_td("LOGQ", b"A")
+
+    enable(region, "XTDEREQ", program)
+    with region.task() as task:
+        task.handle_condition(ERROR=lambda _condition: None)
+        task.writeq_td("NORQ", b"A")
+        task.writeq_td("NORQ", b"A")
+        assert task.eib.eibrsrce == "NORQ    "
+    assert seen == [0, 1, 2, 0, 1, 2]
+    assert len(region.peek("LOGQ")) == 4
 
 
 @pytest.mark.rule("EXIT-ERROR")

@@ -42,6 +42,18 @@ def set_maxtasks(region, value):
         task.set_system(maxtasks=value)
 
 
+@pytest.mark.rule("LIMIT-MXT")
+def test_at_mxt_a_further_task_waits_until_another_one_ends():
+    with Region(system=SystemOptions(mxt=10), **PLAIN) as region:
+        crowd = Crowd(region)
+        handles = [crowd.start(number) for number in range(25)]
+        region.dispatcher.run_ready()
+        assert (crowd.inside, len(region.tasks)) == (10, 25)
+        region.run()
+        assert all(handle.done for handle in handles)
+        assert (crowd.most, crowd.begun) == (10, list(range(25)))
+
+
 def test_a_region_without_mxt_has_no_limit():
     with Region(**PLAIN) as region:
         crowd = Crowd(region)

@@ -20,6 +20,23 @@ Make = Callable[..., Region]
 # -- commit and backout -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("UOW-DELETEQ")
+def test_deleteq_inside_a_unit_of_work(region: Region) -> None:
+    fill(region, "LOGQ", b"a", b"b")
+    with region.task() as task:
+        task.readq_td("LOGQ")
+        task.writeq_td("LOGQ", b"c")
+        task.deleteq_td("LOGQ")
+        expect_rule("TD-READQ-QZERO", task.readq_td, "LOGQ")
+        task.writeq_td("LOGQ", b"d")
+        assert region.peek("LOGQ") == [b"a", b"b"]
+        task.syncpoint_rollback()
+        assert region.peek("LOGQ") == [b"a", b"b"]
+        task.deleteq_td("LOGQ")
+        task.writeq_td("LOGQ", b"d")
+    assert region.peek("LOGQ") == [b"d"]
+
+
 def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
     records = [b"%06d" % number for number in range(500)]
     with region.task() as task:
@@ -41,6 +58,44 @@ OPERATIONS: dict[str, Callable[[Task], Any]] = {
     "WRITEQ": lambda task: task.writeq_td("LOGQ", b"mine"),
     "DELETEQ": lambda task: task.deleteq_td("LOGQ"),
 }
+
+
+CONFLICTS = {
+    ("READQ", "READQ"): True, ("READQ", "WRITEQ"): False, ("READQ", "DELETEQ"): True,
+    ("WRITEQ", "READQ"): False, ("WRITEQ", "WRITEQ"): True, ("WRITEQ", "DELETEQ"): True,
+    ("DELETEQ", "READQ"): True, ("DELETEQ", "WRITEQ"): True, ("DELETEQ", "DELETEQ"): True,
+}  # fmt: skip
+
+
+@pytest.mark.rule("LOCK-CONFLICTS")
+@pytest.mark.parametrize(("theirs", "mine"), list(CONFLICTS))
+def test_the_conflict_table(region: Region, theirs: str, mine: str) -> None:
+    fill(region, "LOGQ", b"a", b"b", b"c")
+    with region.task() as holder:
+        OPERATIONS[theirs](holder)
+        handle = region.start(OPERATIONS[mine])
+        region.dispatcher.run_ready()
+        assert handle.done is not CONFLICTS[theirs, mine]
+        holder.syncpoint()
+        region.dispatcher.run_ready()
+        assert handle.done
+
+
+@pytest.mark.rule("LOCK-SYNCPOINT-FREES")
+def test_locks_last_until_an_abend(region: Region) -> None:
+    with region.task() as watcher:
+
+        def program(task: Task) -> None:
+            task.writeq_td("LOGQ", b"theirs")
+            task.delay(seconds=1)
+            task.abend("TEST")
+
+        region.start(program)
+        region.dispatcher.run_ready()
+        begun = region.clock.time_ns()
+        watcher.writeq_td("LOGQ", b"mine")  # waits for the end of the other's unit of work
+        assert region.clock.time_ns() - begun >= 10**9
+    assert region.peek("LOGQ") == [b"mine"]
 
 
 @pytest.mark.rule("LOCK-TD-READ-WAITS", "LOCK-TD-READ-REEVALUATES")
@@ -241,6 +296,19 @@ def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
         task.syncpoint_rollback()
     assert region._core.committer.commits == commits  # nothing was ever written
     assert len(region.peek("LOGQ")) == 2000
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
+    region = make_region(durability="power")
+    queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
+    region.install(queues)
+    commits = region._core.committer.commits
+    handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), queue.name) for queue in queues]
+    region.run()
+    assert all(handle.exception is None for handle in handles)
+    assert region._core.committer.commits - commits == 1
+    assert all(region.peek(queue.name) == [b"x"] for queue in queues)
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

@@ -36,6 +36,19 @@ def starts(region, *transids):
     return begun
 
 
+@pytest.mark.rule("TASK-PRIORITY")
+def test_the_higher_priority_runs_first(region):
+    assert starts(region, "NORM", "LOW", "HIGH", "NORM", "NEXT", "LOW") == [
+        "HIGH",
+        "NEXT",
+        "NORM",
+        "NORM",
+        "LOW",
+        "LOW",
+    ]
+    assert starts(region, "NORM", "NORM") == ["NORM", "NORM"]
+
+
 def test_a_task_that_is_woken_takes_its_place(region):
     begun = []
 

@@ -565,6 +565,19 @@ def test_the_task_of_a_start_at_a_terminal_where_nobody_has_signed_on_is_of_the_
     assert sorted(users) == ["ANNA", "CICSUSER"]
 
 
+@pytest.mark.parametrize("start", ["COLD", "INITIAL"])
+@pytest.mark.rule("IC-RESTART-COLD")
+def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"x")
+    ask(region, "AFTER MINUTES(1)")
+    region.close()
+    region = runs.begin(start=start)
+    later(region, 3600)
+    assert runs.seen == []
+    region.close()
+
+
 @pytest.mark.parametrize("restarts", [0, 1, 2])
 def test_a_request_that_is_due_waits_for_the_handler_of_its_transaction(runs: Runs, restarts: int) -> None:
     region = runs.begin()

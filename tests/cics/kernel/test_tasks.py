@@ -12,7 +12,7 @@ from greenlet import GreenletExit
 from tdqsim.cics import Abend, Condition, Region, Task, UnitOfWork
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, TdqError, WouldWaitForever
-from tdqsim.facts import ABEND_CODES, Resp
+from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp
 from tests.rules import expect_rule, rule
 
 from .helpers import drain, raising
@@ -64,6 +64,28 @@ def test_nohandle_gives_the_truncated_record(region: Region) -> None:
         assert task.eib.eibresp is Resp.LENGERR
         assert task.condition is not None
         assert task.condition.length == 10
+
+
+@pytest.mark.rule("TASK-HANDLE-ORDER")
+def test_the_order_of_decision(region: Region) -> None:
+    def program(task: Task) -> list[Any]:
+        task.handle_condition(ERROR=lambda condition: f"ERROR for {condition.name}")
+        seen: list[Any] = [task.readq_td("NOQ")]
+        task.handle_condition(QZERO=lambda condition: f"own {condition.name}")
+        seen.append(task.readq_td("NOQ"))
+        task.ignore_condition("QZERO")
+        seen.append(task.readq_td("NOQ"))
+        task.push_handle()
+        with pytest.raises(Condition):
+            task.readq_td("NOQ")
+        task.pop_handle()
+        seen.append(task.readq_td("NOQ"))
+        task.handle_condition(QZERO=None, ERROR=None)
+        with pytest.raises(Condition):
+            task.readq_td("NOQ")
+        return seen
+
+    assert outcome(region, program) == ["ERROR for QZERO", "own QZERO", b"", b""]
 
 
 @pytest.mark.rule("TASK-HANDLE-NO-LABEL")
@@ -167,6 +189,20 @@ def test_the_abend_command(region: Region) -> None:
         task.abend("TOOLONG")
 
 
+@pytest.mark.rule("TASK-HANDLE-ABEND")
+def test_a_handled_abend_commits(region: Region) -> None:
+    seen = []
+
+    def program(task: Task) -> None:
+        task.handle_abend(lambda abend: seen.append((abend.code, task.assign("ABCODE"))) or "saved")
+        task.writeq_td("LOGQ", b"kept")
+        task.readq_td("NOQ")
+
+    assert outcome(region, program) == "saved"
+    assert seen == [("AEIW", "AEIW")]
+    assert region.peek("LOGQ") == [b"kept"]
+
+
 @pytest.mark.rule("TASK-HANDLE-ERROR-ABENDS")
 def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
     with region.task() as writer, region.task() as reader:
@@ -256,6 +292,25 @@ def test_abend_cancel_in_an_exit_ends_the_task(region: Region) -> None:
     assert region.peek("LOGQ") == []
 
 
+@pytest.mark.rule("TASK-ABEND-CANCEL")
+def test_abend_cancel_calls_no_exit_of_an_upper_level(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("CANCEL skips exits"))
+        task.writeq_td("LOGQ", b"undone")
+        task.link("MIDDLE")
+
+    def middle(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("CANCEL skips exits"))
+        task.link("LAST")
+
+    region.programs.register("MIDDLE", middle)
+    region.programs.register("LAST", lambda task: task.abend("ONE", cancel=True))
+    assert outcome(region, program).code == "ONE"
+    assert region.peek("LOGQ") == []
+    with pytest.raises(Abend, match="ONE"), region.task() as task:
+        program(task)
+
+
 def test_an_abend_exit_may_abend_roll_back_or_be_cancelled(region: Region) -> None:
     def again(task: Task) -> None:
         task.handle_abend(lambda _abend: task.abend("TWO"))
@@ -339,6 +394,41 @@ def test_a_block_is_a_task(region: Region) -> None:
 
 
 # -- the EIB ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("EIB-TD")
+def test_the_eib_after_each_command(region: Region) -> None:
+    with region.task() as task:
+        task.writeq_td("NOQ", b"x")
+        assert (task.eib.eibfn, task.eib.eibrsrce, task.eib.eibresp) == (b"\x08\x02", "NOQ     ", Resp.NORMAL)
+        task.readq_td("NOQ")
+        assert (task.eib.eibfn, task.eib.eibrcode) == (b"\x08\x04", bytes(6))
+        for queue, resp in (("NOQ", Resp.QZERO), ("NONE", Resp.QIDERR), ("REMQ", Resp.SYSIDERR)):
+            task.readq_td(queue, nohandle=True)
+            assert (task.eib.eibresp, task.eib.eibresp2, task.eib.eibrsrce) == (resp, 0, queue.ljust(8))
+            assert task.eib.eibrcode == bytes([EIBRCODE[resp]]) + bytes(5)
+        task.deleteq_td("NOQ")
+        assert task.eib.eibfn == b"\x08\x06"
+        task.inquire_tdqueue("NONE", nohandle=True)
+        assert task.eib.eibrcode == int(Resp.QIDERR).to_bytes(4, "big") + bytes(2)
+
+
+@pytest.mark.rule("EIB-IMAGE")
+@freeze_time("2026-11-21 13:45:07")
+def test_the_eib_as_85_bytes(make_region: Callable[..., Region]) -> None:
+    region = make_region(time_zone="Europe/Berlin")
+    with region.task(transid="ABCD") as task:
+        task.readq_td("NOQ", nohandle=True)
+        image = task.eib.image()
+    assert len(image) == 85
+    assert image[0:4].hex() == "0144507c"  # 14:45:07 local
+    assert image[4:8].hex() == "0126325c"
+    assert image[8:12].decode("cp037") == "ABCD"
+    assert image[12:16].hex() == f"{task.number:07d}c"
+    assert image[27:29] == b"\x08\x04"
+    assert image[29:35] == bytes([EIBRCODE[Resp.QZERO]]) + bytes(5)
+    assert image[51:59].decode("cp037") == "NOQ     "
+    assert image[76:84] == int(Resp.QZERO).to_bytes(4, "big") + bytes(4)
 
 
 @pytest.mark.rule("TASK-ASSIGN-QNAME", "TASK-ASSIGN-FACILITY")
@@ -436,6 +526,20 @@ def test_start_and_cancel_conditions(region: Region) -> None:
         assert task.eib.eibreqid == name
         task.cancel(name)
         expect_rule("IC-CANCEL-NOTFND", task.cancel, name)
+
+
+@pytest.mark.rule("IC-START-PROTECT")
+def test_start_protect_waits_for_the_commit(region: Region) -> None:
+    seen: list[str] = []
+    region.register("LATE", lambda task: seen.append(task._startcode))
+    with region.task() as task:
+        task.start("LATE", protect=True)
+        task.syncpoint_rollback()
+        task.start("LATE", protect=True)
+        region.run()
+        assert seen == []
+    region.run()
+    assert seen == ["S"]
 
 
 @pytest.mark.rule("IC-CANCEL-PROTECT")

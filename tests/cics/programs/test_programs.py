@@ -190,6 +190,33 @@ def test_the_message_names_the_program_that_failed(verb, fault):
         assert "in program BADP" in message
 
 
+@pytest.mark.rule("TASK-ASSIGN-INVOKINGPROG")
+def test_invokingprog_and_returnprog_after_link_and_xctl():
+    """The vendor's example: A links to B, B to C, C transfers to D and D to E."""
+    seen = {}
+    onward = {"A": ("link", "B"), "B": ("link", "C"), "C": ("xctl", "D"), "D": ("xctl", "E"), "E": None}
+
+    def program(name):
+        def run(task):
+            seen[name] = task.assign("PROGRAM", "INVOKINGPROG", "RETURNPROG", "LINKLEVEL")
+            if onward[name] is not None:
+                getattr(task, onward[name][0])(onward[name][1])
+
+        return run
+
+    with Region([define_transaction(name="T1", program="A")]) as reg:
+        for name in onward:
+            reg.programs.register(name, program(name))
+        reg.start("T1").result()
+    assert seen == {
+        "A": ("A", "", "", 1),
+        "B": ("B", "A", "A", 2),
+        "C": ("C", "B", "B", 3),
+        "D": ("D", "C", "B", 3),
+        "E": ("E", "D", "B", 3),
+    }
+
+
 @pytest.mark.parametrize(("options", "got"), [({}, b"abcdef"), ({"length": 2}, b"ab")], ids=["all", "LENGTH"])
 def test_xctl_passes_as_much_of_the_commarea_as_length_says(reg, options, got):
     seen = []

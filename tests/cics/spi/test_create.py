@@ -24,6 +24,17 @@ def log(reg, queue):
     return [record.decode("cp037").rstrip() for record in reg.peek(queue)]
 
 
+@pytest.mark.rule("CREATE-INSTALLS", "SIGNATURE-CREATE")
+def test_a_created_queue_is_enabled_and_signed(reg):
+    with reg.task(transid="MAKE") as task:
+        task.create_tdqueue("NEWQ", "type(intra) trans(payp) trig(3) recov(log) atif(file)")
+    info = reg.inquire_tdqueue("NEWQ")
+    assert (info.type, info.enablestatus, info.recovstatus) == (Cvda.INTRA, Cvda.ENABLED, Cvda.LOGICAL)
+    assert (info.atitranid, info.triggerlevel, info.atifacility) == ("PAYP", 3, Cvda.NOTERMINAL)
+    assert (info.changeagent, info.installagent) == (Cvda.CREATESPI, Cvda.CREATESPI)
+    assert (info.definesource, info.changeusrid, info.installusrid) == ("MAKE    ", "CICSUSER", "CICSUSER")
+
+
 @pytest.mark.rule("CREATE-INSTALL-FAILED", "CREATE-BACKS-OUT")
 def test_a_create_whose_install_fails_backs_out(reg):
     with reg.task() as task:
@@ -147,6 +158,19 @@ def test_when_a_queue_cannot_be_discarded(reg):
         reg.set_tdqueue("TERQ", enablestatus="DISABLED")
         expect_rule("DISCARD-PENDING", reg.discard_tdqueue, "TERQ")
     reg.discard_tdqueue("TERQ")
+
+
+@pytest.mark.rule("CREATE-CATALOGUE")
+def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(tmp_path):
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        reg.create_tdqueue("NEWQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL) TRIGGERLEVEL(4)")
+        before = reg.inquire_tdqueue("NEWQ")
+        reg.set_tdqueue("PHYQ", enablestatus="DISABLED")
+        reg.discard_tdqueue("PHYQ")
+        reg.shutdown()
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        assert reg.inquire_tdqueue("NEWQ") == before
+        assert condition(reg.inquire_tdqueue, "PHYQ")[0] is Resp.QIDERR
 
 
 def test_resource_security_needs_alter():

@@ -7,7 +7,7 @@ import pytest
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition
 from tests.recovery.helpers import WRITEQ, make, outcome, prepared, queue
 from tests.rules import expect_rule, rule
@@ -134,6 +134,27 @@ def test_a_name_that_was_about_to_be_given_to_a_purged_task_is_free(reg):
         assert reg._core.enqueues == {}
 
 
+@pytest.mark.rule("UOWENQ-ORDER")
+def test_one_unit_of_work_after_the_other_with_those_who_wait(reg):
+    with reg.task(transid="ONE") as one, reg.task(transid="TWO") as two:
+        one.writeq_td("LOGQ", b"x")
+        two.writeq_td("LOG2", b"x")
+        one.enq("NAME")
+        two.enq("OTHER")
+        one.readq_td("LOGQ")
+        reg.register("WAIT", lambda task: task.writeq_td("LOGQ", b"y"))
+        reg.start("WAIT")
+        reg.run()
+        assert short(enqueues(reg)) == [
+            ("OWNER", "LOGQ", "TOQ", "ONE"),
+            ("WAITER", "LOGQ", "TOQ", "WAIT"),
+            ("OWNER", "LOGQ", "FROMQ", "ONE"),
+            ("OWNER", "NAME", "", "ONE"),
+            ("OWNER", "LOG2", "TOQ", "TWO"),
+            ("OWNER", "OTHER", "", "TWO"),
+        ]
+
+
 @pytest.mark.rule("UOWENQ-FILTERS")
 def test_filters_on_start(reg):
     with reg.task(transid="ONE") as one, reg.task(transid="TWO") as two:
@@ -148,6 +169,40 @@ def test_filters_on_start(reg):
         assert enqueues(reg, resource="LOG2", uow=one._uow.id, enqscope="PLEX") == []
         assert short(enqueues(reg, resource="LOG2", uow=one._uow.id, enqscope="    ")) == [("OWNER", "LOG2", "", "ONE")]
         assert condition(reg.inquire_enq_start, uow=b"\xff" * 16) == (Resp.UOWNOTFOUND, 1)
+
+
+@pytest.mark.rule("UOWENQ-ENDED")
+def test_what_has_been_given_up_since_start_is_passed_over(reg):
+    with reg.task() as browser, reg.task() as one, reg.task() as two:
+        one.writeq_td("LOGQ", b"x")
+        one.enq("NAME")
+        two.writeq_td("LOG2", b"x")
+        browser.inquire_uowenq_start()
+        one.syncpoint()
+        assert browser.inquire_uowenq_next("RESOURCE").resource == "LOG2"
+        expect_rule("UOW-BROWSE-END", browser.inquire_uowenq_next)
+        browser.inquire_uowenq_end()
+
+
+@pytest.mark.rule("ENQ-SYNONYM")
+def test_inquire_enq_is_another_word_for_it(reg):
+    with reg.task() as task:
+        task.enq("NAME")
+        task.inquire_enq_start(resource="NAME")
+        assert condition(task.inquire_uowenq_start) == (Resp.ILLOGIC, 1)  # there is one browse
+        assert task.inquire_enq_next("RESOURCE", "RELATION").as_dict(plain=True) == {
+            "RESOURCE": "NAME", "RELATION": "OWNER",
+        }  # fmt: skip
+        expect_rule("UOW-BROWSE-END", task.inquire_uowenq_next)
+        task.inquire_uowenq_end()
+        for out_of_sequence in (task.inquire_enq_next, task.inquire_enq_end):
+            expect_rule("UOW-BROWSE-ILLOGIC", out_of_sequence)
+        host = {}
+        task.execute("INQUIRE ENQ START RESOURCE('NAME') RESLEN(4)")
+        task.execute("INQUIRE ENQ NEXT RESOURCE(R) RESLEN(L) QUALIFIER(Q) QUALLEN(N) TYPE(T)", host)
+        task.execute("INQUIRE ENQ END")
+        assert host == {"R": "NAME", "L": 4, "Q": "", "N": 0, "T": Cvda.EXECENQ}
+        assert task.eib.eibfn == b"\x92\x02"
 
 
 @pytest.mark.rule("UOWENQ-TDQ-POOL")

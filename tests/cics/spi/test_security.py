@@ -102,6 +102,18 @@ def test_the_group_list_is_installed_by_the_regions_own_user():
         assert reg.inquire_tdqueue("Q").installusrid.rstrip() == "JOBUSER"
 
 
+@pytest.mark.rule("INQ-ATITERMID-NONE")
+def test_a_queue_without_a_terminal_shows_none():
+    with Region([define_tdqueue(name="Q", type="INTRA"), define_terminal(name="T009")]) as reg:
+        reg.set_tdqueue("Q", enablestatus="DISABLED")
+        reg.set_tdqueue("Q", atifacility="NOTERMINAL", atitermid="T009")
+        info = reg.inquire_tdqueue("Q", "ATIFACILITY", "ATITERMID")
+        assert (info.atifacility.name, info.atitermid) == ("NOTERMINAL", "    ")
+        reg.set_tdqueue("Q", atitermid="T008")
+        assert reg.inquire_tdqueue("Q", "ATITERMID").atitermid == "    "
+        assert next(each for each in reg.statistics.now().queues if each["name"] == "Q")["facility"] == ""
+
+
 def test_levels_are_still_asked_of_the_policy():
     policy = AccessList(queues={"CICSUSER": {"PAYQ": Access.READ}}, commands={"CICSUSER": {"TDQUEUE": Access.READ}})
     with made(cmdsec="ALWAYS", ressec="ALWAYS") as reg:

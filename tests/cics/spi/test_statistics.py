@@ -42,6 +42,23 @@ def test_counts_and_peaks_and_their_reset(reg):
     assert counts(reg, "PAYQ") == (0, 0, 1, 0, 2, 0)
 
 
+@pytest.mark.rule("STATS-FAILED-REQUESTS")
+def test_requests_that_failed_are_not_counted(reg):
+    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO
+    assert condition(reg.writeq_td, "PAYQ", b"x" * 481)[0] is Resp.LENGERR
+    assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.rule("STATS-TRIGGERS")
+def test_trigger_tasks_are_counted(reg):
+    reg.register("PAYP", lambda task: [task.readq_td("PAYQ", nohandle=True) for _ in range(3)])
+    reg.set_tdqueue("PAYQ", triggerlevel=2)
+    for _ in range(4):
+        reg.writeq_td("PAYQ", b"x")
+        reg.run()
+    assert counts(reg, "PAYQ") == (4, 4, 0, 0, 2, 2)
+
+
 @pytest.mark.rule("STATS-NOSPACE", "STATS-GLOBAL")
 def test_nospace_and_the_global_record(reg):
     for _ in range(3):

@@ -167,6 +167,15 @@ def test_a_jump_over_days_ends_one_day(reg, task):
     assert reasons(reg) == ["ENDOFDAY", "INTERVAL"]
 
 
+@pytest.mark.rule("STATS-SHUTDOWN")
+def test_a_normal_end_writes_the_statistics_of_the_day(reg):
+    reg.writeq_td("PAYQ", b"x")
+    reg.close()
+    assert reasons(reg) == ["ENDOFDAY"]
+    assert reg.statistics.collections[0].queues[0]["writes"] == 1
+    assert reg.statistics.now().queues[0]["writes"] == 1
+
+
 def test_a_region_that_fails_writes_none(reg):
     reg.close(clean=False)
     assert reasons(reg) == []
@@ -319,3 +328,18 @@ def test_collect_is_extract_in_other_words(reg, task):
 def test_a_record_without_a_known_layout_has_no_bytes(task):
     with pytest.raises(TdqError, match="TSG is not known"):
         task.execute("EXTRACT STATISTICS TSQUEUE SET(P)", {})
+
+
+@pytest.mark.rule("STATS-GLOBAL-IMAGE")
+def test_the_bytes_of_the_global_record(tmp_path):
+    with Region(QUEUES, dfhintra={"ci_size": 512, "control_intervals": 9}, supplied_queues=False) as reg:
+        for _ in range(2):
+            reg.writeq_td("PAYQ", b"x" * 480)
+        reg.readq_td("PAYQ")
+        image = reg.extract_statistics().image(reg.options.code_page)
+    assert (len(image), int.from_bytes(image[:2], "big"), int.from_bytes(image[2:4], "big")) == (108, 108, 45)
+    assert image[4] == 1
+    shown = {at: int.from_bytes(image[at : at + 4], "big") for at in range(8, 108, 4)}
+    assert {at: number for at, number in shown.items() if number} == {
+        0x08: 3, 0x20: 512, 0x24: 9, 0x28: 2, 0x38: 2, 0x40: 3, 0x68: 1,
+    }  # fmt: skip

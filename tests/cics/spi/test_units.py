@@ -106,6 +106,28 @@ def test_a_triggered_task(reg):
     assert (seen[0]["TRANSACTION"], seen[0]["PROGRAM"], seen[0]["RUNSTATUS"]) == ("PAYP", "PAYPROG", "RUNNING")
 
 
+@pytest.mark.rule("UOW-SHUNTED", "SET-UOW-COMMIT", "UOWENQ-ACTIVE-RETAINED")
+def test_a_shunted_unit_of_work_is_committed_by_set(reg):
+    uow = shunt(reg)
+    info = reg.inquire_uow(uow)
+    assert (info.uowstate, info.waitstate, info.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
+    assert (info.link.rstrip(), info.sysid, info.transid) == ("CICB", "CICB", "PAYP")
+    (enq,) = enqueues(reg)
+    assert enq.state is Cvda.RETAINED
+    assert condition(reg.writeq_td, "TERQ", b"x")[0] is Resp.LOCKED
+    reg.set_uow(uow, uowstate="COMMIT")
+    assert reg.peek("TERQ") == [b"indoubt"]
+    assert uows(reg) == enqueues(reg) == []
+
+
+@pytest.mark.rule("SET-UOW-FORCE")
+def test_a_transaction_without_action_is_backed_out_by_force(reg):
+    uow = shunt(reg)
+    reg.set_uow(uow, uowstate="FORCE")
+    assert reg.peek("TERQ") == []
+    reg.writeq_td("TERQ", b"free again")
+
+
 @pytest.mark.rule("SET-UOW-BAD-CVDA", "SET-UOW-WRONG-STATE", "SET-UOW-NOT-FOUND", "UOW-NOT-FOUND")
 def test_what_set_uow_refuses(reg):
     expect_rule("UOW-NOT-FOUND", reg.inquire_uow, UNKNOWN)

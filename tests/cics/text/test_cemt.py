@@ -78,6 +78,13 @@ def test_a_page_says_that_there_is_more_below(reg):
     assert cemt(reg, "I TD", height=7).text == cemt(reg, "I TD").text
 
 
+@pytest.mark.rule("CEMT-NOT-APPLICABLE")
+def test_what_does_not_apply_is_not_shown(reg):
+    reg.set_tdqueue("CCSO", openstatus="CLOSED")
+    lines = cemt(reg, "CEMT- I TD(CCSO)").text.splitlines()
+    assert lines[2:4] == ["  Tdq(CCSO)              Ext           Ena Clo", " " * 37 + "Dat(001) Ddn(COUT    )"]
+
+
 @pytest.mark.rule("CEMT-PANEL")
 def test_one_queue_is_a_line_and_a_panel_once_the_cursor_is_on_it(reg):
     result = cemt(reg, "I TD(MYQ1)")
@@ -189,6 +196,38 @@ def test_the_result_is_json(reg):
 # -- CECI ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CECI-BARE", "CECI-SCREEN")
+def test_values_need_no_quotes_and_results_are_shown(reg):
+    with ceci.session(reg) as session:
+        written = session.execute("WRITEQ TD QUEUE(MYQ1) FROM(HELLO WORLD)")
+        assert (written.name, written.response) == ("WRITEQ TD", Resp.NORMAL)
+        assert "STATUS:  COMMAND EXECUTION COMPLETE" in written.text
+        assert "RESPONSE: NORMAL        EIBRESP=+0000000000 EIBRESP2=+0000000000" in written.text
+        asked = session.execute("INQUIRE TDQUEUE(MYQ1) NUMITEMS TYPE ATITRANID")
+        assert asked.received == {"NUMITEMS": 3, "TYPE": Cvda.INTRA, "ATITRANID": "XYZ1"}
+        assert "Type( +0000000222 )" in asked.text
+        assert "Atitranid( 'XYZ1' )" in asked.text
+    assert reg.peek("MYQ1")[-1] == "HELLO WORLD".encode("cp037")
+
+
+@pytest.mark.rule("CECI-RESPONSE")
+def test_a_condition_is_shown_not_raised(reg):
+    with ceci.session(reg) as session:
+        result = session.execute("INQUIRE TDQUEUE(NONE) NUMITEMS")
+        assert (result.response, result.resp2, result.received) == (Resp.QIDERR, 1, {})
+        assert "RESPONSE: QIDERR        EIBRESP=+0000000044 EIBRESP2=+0000000001" in result.text
+
+
+@pytest.mark.rule("CECI-VARIABLES")
+def test_variables_begin_with_an_ampersand(reg):
+    with ceci.session(reg, {"&REC": b"from a variable"}) as session:
+        session.execute("WRITEQ TD QUEUE(MYQ1) FROM(&REC)")
+        for _ in range(3):
+            result = session.execute("READQ TD QUEUE(MYQ1) INTO(&BACK)")
+        assert session.variables["&BACK"] == b"from a variable" == result.received["INTO"]
+        assert json.loads(json.dumps(result.as_dict()))["received"]["INTO"] == b"from a variable".hex().upper()
+
+
 def write_and_fail(reg):
     with ceci.session(reg) as session:
         session.execute("WRITEQ TD QUEUE(TERQ) FROM(THREE)")
@@ -217,6 +256,16 @@ def test_a_session_is_one_unit_of_work(tmp_path):
             with pytest.raises(TdqError, match="has ended"):
                 session.execute("SYNCPOINT")
         assert len(reg.peek("TERQ")) == 2
+
+
+@pytest.mark.rule("CECS-CHECK")
+def test_a_syntax_check_executes_nothing(reg):
+    with ceci.session(reg) as session:
+        assert "COMMAND SYNTAX CHECK" in session.check("DELETEQ TD QUEUE(MYQ1)")
+        with pytest.raises(TranslationError):
+            session.check("DELETEQ TD QUEUE")
+        assert "QIDERR" in str(session.execute("DELETEQ QUEUE(MYQ1)"))  # without TD it is one of temporary storage
+    assert len(reg.peek("MYQ1")) == 2
 
 
 def test_numbers_and_names_without_quotes(reg):

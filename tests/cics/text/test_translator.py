@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics import Condition, TranslationError
+from tdqsim.cics import COMMANDS, Condition, TranslationError
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.errors import TdqError
@@ -38,6 +38,20 @@ def test_write_and_read_back(task):
     task.execute("READQ TD QUEUE('PAYQ') SET(ADDRESS OF REC) LENGTH(L)", host)
     assert (host["REC"], host["L"]) == (b"\xc1\xc2", 2)
     assert task.execute("READQ TD QUEUE('PAYQ') INTO(OUT)", host)["INTO"] == b"\xc1\xc2"
+
+
+@pytest.mark.rule("EXEC-AREA-FILLED", "EXEC-LENGTH-DEFAULT")
+def test_a_bytearray_is_an_area_of_fixed_length(task):
+    for record in (b"12345678", b"abc", b"1234567890"):
+        task.writeq_td("PAYQ", record)
+    area = bytearray(b"........")
+    host = {"REC": area, "LEN": None}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert (area, host["LEN"]) == (b"12345678", 8)
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC)", host)
+    assert area == b"abc45678"
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)", host)
+    assert (area, host["R"]) == (b"12345678", int(Resp.LENGERR))
 
 
 @pytest.mark.parametrize("area", [bytes, bytearray])
@@ -88,6 +102,19 @@ def test_a_length_that_is_an_area_is_its_first_halfword_on_the_way_in_too(task, 
     assert (host["R"], host["LEN"].hex().upper()) == (resp, after)
 
 
+@pytest.mark.rule("EXEC-RESP")
+def test_resp_and_resp2_instead_of_a_condition(task):
+    host = {"REC": b"before", "LEN": 10}
+    assert task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R) RESP2(R2)", host) == {}
+    assert host == {"REC": b"before", "LEN": 10, "R": int(Resp.QZERO), "R2": 0}
+    task.execute("INQUIRE TDQUEUE('NOQ') NUMITEMS(N) RESP(R) RESP2(R2)", host)
+    assert (host["R"], host["R2"], "N" in host) == (int(Resp.QIDERR), 1, False)
+    task.execute("DELETEQ TD QUEUE('NOQ') NOHANDLE", host)
+    assert task.eib.eibresp is Resp.QIDERR
+    task.execute("DELETEQ TD QUEUE('PAYQ') RESP(R)", host)
+    assert host["R"] == 0
+
+
 def test_inquire_into_values_and_areas(task):
     host = {"T": bytearray(4), "D": bytearray(8), "W": bytearray(b"??????????"), "Q": "PAYQ"}
     task.execute("INQUIRE TDQUEUE(Q) TYPE(T) NUMITEMS(N) ATITRANID(W) DEFINETIME(D) ENABLESTATUS(E) ATIUSERID(U)", host)
@@ -130,6 +157,19 @@ def test_the_whole_of_an_area_that_ends_with_blanks_is_not_beyond_it(task):
     task.execute("BIF DEEDIT FIELD(F) LENGTH(LENGTH OF F)", host)
     assert task.region.diagnostics.operator[-1] == "TYPE(INTRA)"
     assert bytes(host["F"]).decode("cp037") == "000012"
+
+
+@pytest.mark.rule("EXEC-NAME-CUT")
+def test_a_name_longer_than_its_field_is_cut(task):
+    task.execute("WRITEQ TD QUEUE('PAYQUEUE') FROM('A')")
+    task.execute("WRITEQ TD QUEUE(Q) FROM('A')", {"Q": b"\xd7\xc1\xe8\xd8\x40\x40"})
+    assert task.inquire_tdqueue("PAYQ").numitems == 2
+
+
+@pytest.mark.rule("EXEC-CVDA-KEYWORD")
+def test_a_cvda_may_be_a_number(task):
+    task.execute("SET TDQUEUE('PAYQ') ENABLESTATUS(24)")
+    assert task.inquire_tdqueue("PAYQ", "ENABLESTATUS").enablestatus is Cvda.DISABLED
 
 
 def test_groups_tables_and_parts(task):
@@ -258,6 +298,16 @@ def test_text_that_cannot_be_translated_is_refused_and_nothing_executed(task, te
 def test_a_receiver_too_short_for_its_value_is_named(task):
     with pytest.raises(TranslationError, match="DDNAME: D has 4 bytes and may receive 8"):
         task.execute("INQUIRE TDQUEUE('EXTO') DDNAME(D)", {"D": bytearray(4)})
+
+
+@pytest.mark.rule("EXEC-DECLARED")
+def test_the_words_and_kinds_of_options():
+    for command in COMMANDS.values():
+        for option in command.options:
+            assert option.word == option.word.upper()
+            assert option.kind in (
+                "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
+            )  # fmt: skip
 
 
 WORDS = [

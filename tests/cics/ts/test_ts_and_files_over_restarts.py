@@ -63,6 +63,25 @@ def test_a_queue_that_is_shorter_than_at_the_warm_start_before_is_as_short_after
         assert items(region, "AUX1") == []
 
 
+@pytest.mark.rule("TS-RESTART-WARM", "TS-RESTART-EMERGENCY", "TS-RESTART-COLD")
+@pytest.mark.parametrize(
+    ("clean", "arguments", "left"),
+    [
+        (True, {}, {"REC1", "AUX1"}),
+        (False, {}, {"REC1"}),
+        (True, {"start": "COLD"}, set()),
+        (False, {"start": "COLD"}, set()),
+    ],
+)
+def test_which_queues_a_start_finds(runs, clean, arguments, left):
+    region = runs.begin()
+    fill(region)
+    region.close(clean=clean)
+    with runs.begin(**arguments) as region:
+        for queue in ("REC1", "AUX1", "MAIN1", "M2"):
+            assert items(region, queue) == ([b"one", b"two"] if queue in left else []), queue
+
+
 def test_queues_that_an_emergency_restart_has_lost_do_not_come_back(runs):
     region = runs.begin()
     fill(region)
