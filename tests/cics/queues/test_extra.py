@@ -223,7 +223,7 @@ def test_a_full_data_set(make, tmp_path):
     assert region.peek("CSMT") + region.peek("CSSL") == []
     [line] = [line for line in region.diagnostics.operator if line.startswith(rule("EX-NOSPACE-FULL").message)]
     assert line.split()[1] == region.applid
-    assert "queue OUTQ (DD name OUT)" in line
+    assert "Queue OUTQ (DD name OUT) is full." in line
 
 
 @pytest.mark.rule("EX-CLOSE-X37", "EX-CLOSE-X37-SECOND")

@@ -58,7 +58,7 @@ def test_a_terminal_user_who_is_not_signed_on_is_told_so(tmp_path):
         expect_rule("SEC-XTRAN-DEFAULT-USER", reg.screens.type, "T001", "PAY1")
         shown = reg.screens.screen("T001").last.text
         assert shown.startswith(rule("SEC-XTRAN-DEFAULT-USER").message)
-        assert "not signed on, and the default user may not use transaction PAY1" in shown
+        assert "To use this transaction PAY1 you must sign on or have the right security level." in shown
         assert len(reg.screens.screen("T001").sent) == 1
         assert "term id = T001, trans id = PAY1, userid = CICSUSER." in messages(reg, "CSMT")
         reg.run()
