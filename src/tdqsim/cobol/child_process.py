@@ -14,18 +14,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Final, NoReturn, TextIO
 
 from tdqsim.cli import Exit, guarded
 from tdqsim.cobol._libcob import last_words_to
+from tdqsim.cobol.level import DISCARDING
 
 _LAST_WORDS: Final = "!"
 _END_WITH_PARENT: Final = 1
 """PR_SET_PDEATHSIG of prctl."""
 
-_LOOKS: Final = 50
+_LOOKS: Final = 5
 _BETWEEN_LOOKS: Final = 0.02
 """Seconds; a process that does not end within all looks is interrupted again."""
+_TO_END: Final = 10.0
+"""Seconds in which a process that was interrupted may end in order, before it is interrupted once more."""
 
 Work = Callable[[TextIO], int | None]
 """Gets the stream for its lines; returns the exit code. An exception becomes its message and its exit code."""
@@ -75,11 +79,7 @@ class ChildProcess:
 
 
 def _interrupt(child: int) -> int:
-    """Interrupt the process until it ends; returns its status.
-
-    Python discards the exception of an interrupt where C has called it and nothing of its own runs yet, so that a
-    program in a loop may not see the first one.
-    """
+    """Interrupt the process until it ends; returns its status. See :class:`_Interrupts`."""
     while True:
         os.kill(child, signal.SIGINT)
         for _ in range(_LOOKS):
@@ -89,10 +89,27 @@ def _interrupt(child: int) -> int:
             time.sleep(_BETWEEN_LOOKS)
 
 
+class _Interrupts:
+    """Handles the interrupts of the parent, which repeats them: one is raised, where it is not discarded.
+
+    Others are ignored meanwhile, so that the work can end in order.
+    """
+
+    def __init__(self) -> None:
+        self._raised = -_TO_END
+
+    def __call__(self, _number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self._raised >= _TO_END and (frame is None or frame.f_code not in DISCARDING):
+            self._raised = now
+            raise KeyboardInterrupt
+
+
 def _work_and_leave(work: Work, send: int, folder: str) -> NoReturn:
     """Do the work in this process, which then ends."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
+    signal.signal(signal.SIGINT, _Interrupts())
     tempfile.tempdir = folder
     last_words_to(send)
 

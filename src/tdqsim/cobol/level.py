@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from threading import get_ident
+from types import FunctionType
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
@@ -650,3 +651,9 @@ def _kept(level: Level | None, error: BaseException) -> int:
 
 
 _CALLBACKS: Final = _Callbacks()
+
+DISCARDING: Final = frozenset(
+    each.__code__ for each in (*vars(_Callbacks).values(), _abended, _kept) if isinstance(each, FunctionType)
+)
+"""Code that C calls: ctypes prints and discards an exception that is raised before its ``try``. It is there that Python
+handles a signal that came while C ran."""
