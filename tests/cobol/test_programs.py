@@ -858,6 +858,43 @@ def test_shared_storage_outlives_its_task_and_any_task_frees_it(workshop):
     assert workshop.out() == [b"****", b"0000"]
 
 
+@pytest.mark.rule("COBOL-TASK-LIST")
+def test_inquire_task_list_gives_packed_task_numbers_and_transaction_ids(workshop):
+    workshop.program(
+        "LISTS",
+        """
+        77 N PIC S9(8) COMP.
+        77 P USAGE POINTER.
+        77 T USAGE POINTER.
+        01 SHOWN.
+           05 N-SHOWN PIC 9(4).
+           05 IDS PIC X(8).
+           05 NUMBERS PIC X(8).
+        """,
+        """
+        EXEC CICS INQUIRE TASK LIST LISTSIZE(N) SET(P) SETTRANSID(T) END-EXEC
+        SET ADDRESS OF L-NUMBERS TO P
+        SET ADDRESS OF L-IDS TO T
+        MOVE N TO N-SHOWN  MOVE L-IDS TO IDS  MOVE L-NUMBERS TO NUMBERS
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        IF L-NUMBER (2) NOT = EIBTASKN EXEC CICS ABEND ABCODE('LIST') END-EXEC END-IF
+        EXEC CICS INQUIRE TASK LIST SETTRANSID(T) END-EXEC
+        SET ADDRESS OF L-IDS TO T
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-IDS) END-EXEC
+        GOBACK.
+        """,
+        "01 L-NUMBERS.\n   05 L-NUMBER PIC S9(7) COMP-3 OCCURS 2.\n01 L-IDS PIC X(8).",
+    )
+    region = workshop.region
+    waiting = region.start(lambda task: task.delay(seconds=5))
+    region.register("LIST", workshop.programs.handler("LISTS"))
+    listing = region.start("LIST")
+    region.run()
+    listing.result()
+    waiting.result()
+    assert workshop.out() == [b"0002PROGLIST" + bytes.fromhex("0000001C0000002C"), b"PROGLIST"]
+
+
 @pytest.mark.rule("COBOL-NAMES-OF-PROGRAMS")
 def test_names_of_programs_in_small_letters_are_those_in_capitals(workshop):
     (workshop.folder / "lowp.cbl").write_text(

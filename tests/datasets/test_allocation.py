@@ -28,7 +28,7 @@ from tdqsim.datasets import (
     parse_dcb,
     write_records,
 )
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 FB = parse_dcb("RECFM=FB,LRECL=4,BLKSIZE=8")
 
@@ -68,6 +68,28 @@ def test_free_close(data):
     expect_rule("DS-DD-FREE-CLOSE", dd.open_input)
 
 
+@pytest.mark.rule("DS-DUMMY")
+@pytest.mark.parametrize("card", [DDCard("D", dummy=True), DDCard("D", dsname="DUMMY"), DDCard("D", dsname="NULLFILE")])
+def test_dummy(card):
+    dd = Allocation(card)
+    with dd.open_input(FB) as reader:
+        assert (reader.get(), list(reader), reader.records_read) == (None, [], 0)
+    with dd.open_output(FB) as writer:
+        writer.put(b"AAAA")
+    assert dd.dsname is None
+
+
+@pytest.mark.rule("DS-LABEL", "DS-DCB-MERGE")
+def test_a_data_set_made_by_name_remembers_its_dcb(volume):
+    dd = Allocation(DDCard("OUT", dsname="HLQ.NEW(M)", dcb=parse_dcb("LRECL=4,BLKSIZE=80")), volume)
+    with dd.open_output(Dcb(RecordFormat.FB, blksize=8)) as writer:
+        writer.put(b"AAAA")
+        assert (writer.dcb.lrecl, writer.dcb.blksize) == (4, 8)
+    with Allocation(DDCard("IN", dsname="HLQ.NEW(M)"), volume).open_input() as reader:
+        assert list(reader) == [b"AAAA"]
+        assert (reader.dcb.recfm, reader.dcb.lrecl, reader.dcb.blksize) == (RecordFormat.FB, 4, 8)
+
+
 @pytest.mark.rule("DS-DCB-MATCH")
 @pytest.mark.parametrize("text", ["RECFM=VB,LRECL=8,BLKSIZE=16", "LRECL=2", "BLKSIZE=16", "RECFM=U"])
 def test_input_must_match_the_data_set(volume, text):
@@ -89,6 +111,14 @@ def test_the_cards_disp_and_space_count(data):
         with pytest.raises(SpaceExhausted):
             writer.put(b"EEEE")
     assert data.read_bytes() == b"AAAABBBBCCCCDDDD"
+
+
+@pytest.mark.rule("DS-X37-MEMBER")
+def test_a_member_that_is_full(volume):
+    dd = Allocation(DDCard("OUT", dsname="HLQ.LIB(M)", dcb=FB, space=Space(1, unit=SpaceUnit.BLK)), volume)
+    with dd.open_output() as writer, pytest.raises(SpaceExhausted) as caught:
+        writer.put_all([b"AAAA"] * 3)
+    assert caught.value.code == rule("DS-X37-MEMBER").message
 
 
 @pytest.mark.rule("DS-GDG-RELATIVE")

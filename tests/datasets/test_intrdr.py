@@ -60,6 +60,15 @@ def test_the_next_job_card_eof_and_close_submit(log):
         submit(reader, "//JOBD JOB")
 
 
+@pytest.mark.rule("DS-INTRDR-CONTROL")
+def test_control_records(log):
+    reader = InternalReader(log)
+    submit(reader, "//GONE JOB", "/*DEL", "/*EOF", "//GONETOO JOB", "/*PURGE")
+    submit(reader, "//CHECKED JOB", "/*SCAN", "//S EXEC PGM=X", "//PLAIN JOB", "/*JOBPARM ROOM=1")
+    reader.close()
+    assert [(job.name, job.scan_only, len(job.cards)) for job in log] == [("CHECKED", True, 2), ("PLAIN", False, 2)]
+
+
 @pytest.mark.rule("DS-INTRDR-CONTROL", "DS-INTRDR-PURGE")
 @pytest.mark.parametrize("kept", ["memory", "directory"])
 def test_purge_without_a_job_deletes_the_job_before_it(tmp_path, kept):

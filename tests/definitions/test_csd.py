@@ -55,6 +55,13 @@ def test_an_ambiguous_beginning_is_reported():
     assert reports("DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) TR(X)") == [(1, "TDQUEUE(Q1) TR", "skipped")]
 
 
+@pytest.mark.rule("CSD-COMMENT")
+def test_comments_between_the_lines_of_a_command():
+    text = "* DEFINE TDQUEUE(NO) GROUP(G)\nDEFINE TDQUEUE(Q1)\n*  TYPE(EXTRA)\n GROUP(G)\n*\n TYPE(INTRA)\n"
+    assert [(queue.name, queue.type) for queue in queues(text)] == [("Q1", "INTRA")]
+    assert reports(text) == []
+
+
 @pytest.mark.parametrize(("value", "told"), [("TERMINAL", False), ("FILE", True), ("0TERMINAL", True)])
 def test_an_attribute_of_another_type_is_ignored_only_with_its_default(value, told):
     text = f"DEFINE TDQUEUE(Q1) GROUP(G) TYPE(EXTRA) DDNAME(D) TRIGGERLEVEL(01) ATIFACILITY({value})"

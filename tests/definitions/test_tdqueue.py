@@ -100,6 +100,13 @@ def test_dual_purpose(queue_type, needed):
     assert define_tdqueue(name="PAYQ", type=queue_type, **needed).type_in("CIC1") == queue_type
 
 
+@pytest.mark.rule("DEF-TDQ-REMOTE-ONLY")
+def test_remote_only():
+    queue = define_tdqueue(name="PAYQ", remotesystem="CIC2")
+    assert queue.type == ""
+    assert queue.type_in("CIC2") == queue.type_in("CIC1") == "REMOTE"
+
+
 @pytest.mark.rule("DEF-TDQ-REMOTE-NEEDS")
 @pytest.mark.parametrize("attributes", [{"remotename": "ABCD"}, {"remotelength": 80}])
 def test_remote_attributes_need_a_system(attributes):

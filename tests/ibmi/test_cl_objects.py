@@ -27,6 +27,18 @@ def queue(job):
 
 
 @pytest.mark.rule("CHKOBJ-EXISTS")
+def test_chkobj_and_then_crtdtaq(job):
+    with pytest.raises(EscapeMessage) as caught:
+        job.command("CHKOBJ OBJ(APPLIB/ORDERS) OBJTYPE(*DTAQ)")
+    assert caught.value.message_id == rule("CHKOBJ-EXISTS").message == "CPF9801"
+    assert caught.value.text == "Object ORDERS in library APPLIB not found."
+    job.command("CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)")
+    before = len(job.joblog)
+    job.command("CHKOBJ OBJ(APPLIB/ORDERS) OBJTYPE(*DTAQ)")
+    assert len(job.joblog) == before
+
+
+@pytest.mark.rule("CHKOBJ-EXISTS")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -20,6 +20,15 @@ def texts(answer):
     return [entry.message_text for entry in answer.messages]
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-KEYED-ALL")
+def test_selections_of_a_keyed_queue_without_keys(job, keyed):
+    order = [b"a1", b"g1", b"g2", b"x1"]
+    for kind, expected in (("A", order), ("R", order[::-1]), ("F", order[:1]), ("L", order[-1:])):
+        answer = job.qmhrdqm("KEYED", "APPLIB", "RDQM0200", RDQS0100(kind))
+        assert texts(answer) == expected
+        assert (answer.message_key_length_returned, answer.message_key_length_available) == (0, 3)
+
+
 @pytest.mark.rule(
     "DTAQ-RETRIEVE-FORMAT", "DTAQ-RETRIEVE-LENGTH", "DTAQ-RETRIEVE-TYPE", "DTAQ-RETRIEVE-ORDER", "DTAQ-RETRIEVE-BYTES",
     "DTAQ-RETRIEVE-NOT-KEYED", "DTAQ-RETRIEVE-KEY-LENGTH", "DTAQ-RETRIEVE-KEY-RANGE", "DTAQ-RETRIEVE-TEMPLATE",

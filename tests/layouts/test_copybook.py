@@ -120,6 +120,16 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
     assert offsets("01 R. 05 A PIC X. 05 B PIC 9(10) COMP SYNC.")["B"] == (4, 8)
 
 
+@pytest.mark.rule("LAY-SYNC-OCCURS")
+def test_every_occurrence_of_occurs_is_aligned_alike():
+    found = offsets(
+        """01 WORK-RECORD. 05 WORK-CODE PIC X. 05 COMP-TABLE OCCURS 10 TIMES. 10 COMP-TYPE PIC X.
+           10 COMP-PAY PIC S9(4)V99 COMP SYNC. 10 COMP-HOURS PIC S9(3) COMP SYNC. 10 COMP-NAME PIC X(5)."""
+    )
+    assert found["COMP-TABLE"] == (1, 16)
+    assert found["COMP-TABLE.COMP-PAY"][0] == 4
+
+
 def test_usage_and_sign_of_a_group_hold_for_what_is_in_it():
     found = offsets(
         "01 R. 05 G COMP-3. 10 A PIC S9(3). 10 B PIC 9(5). 05 H SIGN TRAILING SEPARATE. 10 C PIC S9. 10 D PIC 9."

@@ -180,6 +180,13 @@ def test_a_blank_between_ascii_digits_is_corrupt_by_the_rules_of_cobrix():
         value("PIC 9(3)", "31 20 32", code_page="ascii", numbers="Cobrix")
 
 
+@pytest.mark.rule("LAY-COBRIX-PACKED")
+@pytest.mark.parametrize("data", ["12 3A", "12 3B", "12 3E"])
+def test_packed_signs_a_b_and_e_are_none_by_the_rules_of_cobrix(data):
+    with pytest.raises(ConversionError, match="the sign is not C, D or F"):
+        value("PIC S9(3) COMP-3", data, numbers="Cobrix")
+
+
 @pytest.mark.rule("LAY-PACKED-SIGN")
 def test_an_unsigned_packed_number_has_the_sign_that_is_there():
     layout = parse_copybook("01 R. 05 A PIC 9(3) COMP-3.").record()

@@ -108,6 +108,29 @@ def test_without_commarea_there_is_none(linked: Linked) -> None:
     assert linked.seen == [(None, 0)]
 
 
+@pytest.mark.rule("DPL-CHANNEL")
+def test_the_channel_goes_there_and_comes_back(linked: Linked) -> None:
+    def program(task: Task) -> None:
+        linked.seen.append((task.assign("CHANNEL"), task.get_container("ONE").data, task.get_container("TWO").data))
+        task.put_container("ONE", b"changed" * 20_000)
+        task.delete_container("TWO")
+        task.put_container("NEW", b"", channel=task.assign("CHANNEL"))
+
+    def client(task: Task) -> Any:
+        task.put_container("ONE", b"first", channel="CHAN")
+        task.put_container("TWO", b"\0\xff", channel="CHAN")
+        task.link("RPGM", channel="CHAN")
+        token = task.startbrowse_container(channel="CHAN")
+        names = {task.getnext_container(token) for _ in range(2)}
+        return names, task.get_container("ONE", channel="CHAN").data
+
+    linked.server(program)
+    names, data = linked.run(client)
+    assert linked.seen == [("CHAN", b"first", b"\0\xff")]
+    assert {name.rstrip() for name in names} == {"ONE", "NEW"}
+    assert data == b"changed" * 20_000
+
+
 def test_a_channel_too_large_for_a_message_is_refused_and_nothing_runs(linked: Linked) -> None:
     def client(task: Task) -> None:
         task.put_container("BIG", b"x" * (1 << 20), channel="CHAN")

@@ -78,6 +78,21 @@ def test_a_reader_behind_a_writer_looks_again_from_the_beginning(region):
     assert reader.result() == [b"one", b"b"]
 
 
+@pytest.mark.rule("LOCK-QBUSY-NOSUSPEND")
+@pytest.mark.parametrize(("theirs", "expected"), [(READQ, "QBUSY"), (WRITEQ, b"one"), (DELETEQ, "QBUSY")])
+def test_nosuspend_never_waits(region, theirs, expected):
+    region.seed("LOGQ", [b"one"])
+    other = region.task()
+    request(other, theirs, "LOGQ")
+    with region.task() as task:
+        answers = []
+        task.handle_condition(QBUSY=lambda condition: condition.name)
+        answers.append(task.readq_td("LOGQ", nosuspend=True))
+        assert answers == [expected]
+        if theirs == WRITEQ:
+            assert task.readq_td("LOGQ", nosuspend=True) == "QBUSY"
+
+
 @pytest.mark.parametrize("mine", [WRITEQ, DELETEQ])
 def test_a_wait_ends_with_dtimout_and_leaves_nothing_held(region, mine):
     other = region.task()

@@ -319,6 +319,19 @@ def test_a_path_that_comes_back_to_the_terminals_region_abends(routed: Routed) -
     assert routed.two.left() == []
 
 
+@pytest.mark.rule("ROUTE-ABEND")
+def test_the_abend_of_a_routed_task_is_that_of_its_relay(routed: Routed) -> None:
+    def program(task: Task) -> None:
+        task.writeq_td("AORQ", b"backed out")
+        task.abend("OOPS")
+
+    routed.program(program)
+    handle = routed.type("PAYM")
+    assert handle.abend.code == "OOPS"
+    assert routed["AORREG"].peek("AORQ") == []
+    assert routed["AORREG"].statistics.abends == routed["TORREG"].statistics.abends == {"OOPS": 1}
+
+
 def test_a_terminal_of_another_region_is_used_in_that_region(routed: Routed) -> None:
     with pytest.raises(UsageError, match="terminal R001 belongs to system TOR"):
         routed["AORREG"].start(lambda task: task.receive(), terminal="R001")
@@ -416,6 +429,17 @@ def test_whatever_message_of_a_routed_task_is_lost_its_unit_of_work_is_whole(
 
 
 # -- automatic transaction initiation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("ROUTE-ATI")
+def test_a_trigger_for_a_terminal_of_another_region_starts_its_task_there_and_the_cycle_goes_on(routed: Routed) -> None:
+    routed.program(trig(routed), "TRIG")
+    for record in (b"one", b"two"):
+        routed["AORREG"].writeq_td("TRGQ", record)
+        routed.two.run()
+    assert routed.seen == [("R001", "QD", b"one"), ("R001", "QD", b"two")]
+    assert len(routed.sent()) == 2
+    assert routed.two.left() == []
 
 
 @pytest.mark.rule("ROUTE-ATI-QUEUED")

@@ -32,6 +32,29 @@ def test_a_refused_request_does_not_make_the_wait_of_its_queue_count(tmp_path, r
         assert branch.lose_coordinator().code == (not_touched if refused else touched)
 
 
+@pytest.mark.rule("UOWENQ-WAITER-DURATION")
+def test_a_waiter_is_shown_with_the_time_it_has_waited(tmp_path):
+    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+        waiters = []
+        for _ in range(2):
+            region.clock.advance(100)
+            waiters.append(region.start(lambda task: task.writeq_td("LOGQ", b"one")))
+            if len(waiters) == 1:
+                owner = region.task()
+                owner.writeq_td("LOGQ", b"zero")
+            region.run()
+        region.clock.advance(10)
+        with region.task() as task:
+            task.inquire_uowenq_start(resource="LOGQ")
+            found = []
+            while info := task.inquire_uowenq_next("RELATION", "DURATION", nohandle=True):
+                found.append((info.relation.name, info.duration))
+        first, second = (duration for relation, duration in found if relation == "WAITER")
+        assert first >= 110
+        assert 10 <= second < first  # not the owner's, nor the other's
+        owner.syncpoint()
+
+
 THREE = {"ci_size": 512, "control_intervals": 4}
 """Room for three records of :data:`LARGE`."""
 LARGE = b"x" * 400

@@ -260,6 +260,18 @@ def test_those_who_wait_for_what_a_decision_could_not_end_are_refused(two):
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("REC-REMOTE-SHIPPED")
+def test_what_is_not_recoverable_is_done_at_once_over_there(two):
+    with two["NEAR"].task() as task:
+        for name in ("REMN", "REMP"):
+            task.writeq_td(name, b"one")
+            task.writeq_td(name, b"two")
+            assert task.readq_td(name) == b"one"
+        task.syncpoint_rollback()
+    assert two["FAR"].peek("FARN") == two["FAR"].peek("FARP") == [b"two"]
+    assert not [task for task in two["FAR"].tasks.values() if task.transid == "CSMI"]
+
+
 def test_locks_over_there_last_as_long_as_the_requester(two):
     with two["NEAR"].task() as task:
         task.writeq_td("REMQ", b"one")
@@ -481,6 +493,31 @@ def test_one_definition_serves_both_regions(tmp_path):
     two["OWNER"].writeq_td("DUAL", b"two")
     assert two["NEAR"].readq_td("DUAL") == b"one"
     assert two["OWNER"].peek("DUAL") == [b"two"]
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-REMOTE-ATI")
+def test_triggers_belong_to_the_owner(tmp_path):
+    attributes = {"transid": "PAYP", "triggerlevel": 2, "atifacility": "FILE"}
+    two = Complex(
+        tmp_path,
+        (
+            "NEAR",
+            "NEAR",
+            [remote("REMQ", "FAR", "FARQ"), define_connection(name="FAR"), define_transaction(name="PAYP")],
+        ),
+        ("FAR", "FAR", [queue("FARQ", **attributes), define_transaction(name="PAYP")]),
+    )
+    started = []
+    for applid in ("NEAR", "FAR"):
+        two[applid].register("PAYP", lambda task, applid=applid: started.append((applid, task.readq_td("FARQ"))))
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"one")
+        task.writeq_td("REMQ", b"two")
+        two.run()
+        assert started == []
+    two.run()
+    assert started == [("FAR", b"one")]
     two.sysplex.close()
 
 

@@ -287,6 +287,43 @@ def test_prepare_then_either(region: Region, commit: bool) -> None:
         uow.decide(commit=True)
 
 
+@pytest.mark.rule("LOCK-RETAINED-LOCKED", "LOCK-RETAINED-READ-PAST", "LOCK-ACTIVE-WAITS")
+@pytest.mark.parametrize("waitaction", ["REJECT", "QUEUE"])
+def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], waitaction: str) -> None:
+    region = make_region(define_tdqueue(name="SHQ", type="INTRA", recovstatus="LOGICAL", waitaction=waitaction))
+    fill(region, "SHQ", b"a", b"b")
+    holder = region.task()
+    holder.writeq_td("SHQ", b"doubt")
+    uow = holder._uow
+    early = region.start(lambda task: task.writeq_td("SHQ", b"early"))
+    region.dispatcher.run_ready()
+    uow.prepare()
+    uow.shunt(link="CICB")
+    holder._unit = None
+    holder.end(normal=False)
+    assert (uow.state, uow.waitstate, uow.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
+    region.dispatcher.run_ready()
+    assert early.done is (waitaction == "REJECT")
+    with region.task() as task:
+        assert [task.readq_td("SHQ"), task.readq_td("SHQ")] == [b"a", b"b"]  # the read end is free
+        if waitaction == "REJECT":
+            expect_rule("LOCK-RETAINED-LOCKED", task.writeq_td, "SHQ", b"x")
+            expect_rule("LOCK-RETAINED-LOCKED", task.deleteq_td, "SHQ")
+            expect_rule("LOCK-RETAINED-READ-PAST", task.readq_td, "SHQ")
+        else:
+            with pytest.raises(WouldWaitForever, match="unit of work"):
+                task.writeq_td("SHQ", b"x")
+            with pytest.raises(WouldWaitForever):
+                task.readq_td("SHQ")
+    region.set_tdqueue("SHQ", enablestatus="DISABLED")
+    assert region.tdqueues["SHQ"].enablestatus is Cvda.DISABLING
+    uow.decide(commit=True)
+    region.run()
+    assert region.tdqueues["SHQ"].enablestatus is Cvda.DISABLED
+    assert region.peek("SHQ") == ([b"doubt"] if waitaction == "REJECT" else [b"doubt", b"early"])
+    assert region.recovery.shunted == {}
+
+
 def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
     region.seed("LOGQ", [b"x"] * 2000)
     commits = region._core.committer.commits

@@ -78,6 +78,8 @@ def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Pat
         (["read", "delete"], []),
         (["read", "delete", "write"], [b"4"]),
         (["read", "read", "read"], [b"3"]),
+        (["read", "write", "read"], [b"2", b"3", b"4"]),
+        (["read", "delete", "write", "read"], [b"4"]),
         ([], [b"1", b"2", b"3"]),
     ],
 )

@@ -47,13 +47,14 @@ def test_a_create_whose_install_fails_backs_out(reg):
 
 @pytest.mark.rule(
     "CREATE-400", "CREATE-401", "CREATE-402", "CREATE-403", "CREATE-404", "CREATE-405",
-    "CREATE-406", "CREATE-407", "CREATE-410", "CREATE-412", "CREATE-413",
+    "CREATE-406", "CREATE-407", "CREATE-410", "CREATE-412", "CREATE-413", "CREATE-MESSAGE",
 )  # fmt: skip
 def test_every_fault_is_an_invreq_and_installs_nothing(reg):
     for rule_id, text, high in FAULTS:
-        row = rule(rule_id)
+        row, before = rule(rule_id), len(log(reg, "CSSL"))
         assert condition(reg.create_tdqueue, "NEWQ", text) == (Resp[row.resp], high * 65536 + int(row.resp2)), text
         assert condition(reg.inquire_tdqueue, "NEWQ") == (Resp.QIDERR, 1)
+        assert row.message in log(reg, "CSSL")[before]
 
 
 @pytest.mark.rule("CREATE-LENGERR", "CREATE-LOGMESSAGE")
