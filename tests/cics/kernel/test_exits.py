@@ -14,6 +14,7 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.faults import Fault, FaultPlan, add_hook
 from tdqsim.testing import History
+from tests.rules import expect_rule
 
 POINTS: tuple[ExitPoint, ...] = ("XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC")
 
@@ -66,10 +67,7 @@ def test_the_eib_of_a_request_that_uerctdok_at_xtdreq_ends(region: Region) -> No
 def test_uerctdna_at_xtdreq_is_notauth(region: Region) -> None:
     enable(region, "XTDREQ", lambda given: "UERCTDNA" if given.ueptdtyp == "UEPTDPUR" else None)
     region.writeq_td("NORQ", b"A")
-    with pytest.raises(Condition) as caught:
-        region.deleteq_td("NORQ")
-    assert (caught.value.resp, caught.value.resp2) == (Resp.NOTAUTH, 0)
-    assert [rule.id for rule in caught.value.rules] == ["EXIT-XTDREQ-NOTAUTH"]
+    expect_rule("EXIT-XTDREQ-NOTAUTH", region.deleteq_td, "NORQ")
     assert region.peek("NORQ") == [b"A"]
 
 
