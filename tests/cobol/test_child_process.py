@@ -84,7 +84,9 @@ def test_the_message_and_the_exit_code_are_those_of_the_command(tdq_run, tmp_pat
 def test_an_interrupt_ends_program_and_process_and_is_told_once(tmp_path):
     source = tmp_path / "WAITS.cbl"
     source.write_text(WAITS)
-    words = ["-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))", "cobol", "run", str(source)]
+    # A shell starts what runs in the background with SIGINT ignored, and that is inherited.
+    heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    words = ["-c", f"{heard}; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))", "cobol", "run", str(source)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         [sys.executable, *words, "--trace"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
