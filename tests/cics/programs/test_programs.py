@@ -296,3 +296,48 @@ def test_a_program_that_replaces_one_with_dplsubset_has_its_restrictions(way):
         region.programs.register("LAST", last)
         region.start(lambda task: task.link("SERVER")).result()
     assert seen == [("INVREQ", 200)]
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [
+        (None, ["first BANG"]),
+        ({"cancel": True}, ["abend BANG"]),
+        ({"program": True}, ["second BANG", "abend TWO"]),
+    ],
+    ids=["", "CANCEL", "PROGRAM"],
+)
+def test_a_level_has_one_exit_of_handle_abend_also_after_xctl(reg, options, seen):
+    def last(task):
+        def second(abend):
+            told.append(f"second {abend.code}")
+            task.abend("TWO")
+
+        if options is not None:
+            task.handle_abend(**({"program": second} if "program" in options else options))
+        task.abend("BANG")
+
+    def first(task):
+        task.handle_abend(lambda abend: told.append(f"first {abend.code}"))
+        task.xctl("LASTP")
+
+    told = []
+    reg.programs.register("LASTP", last)
+    try:
+        reg.start(first).result()
+    except Abend as abend:
+        told.append(f"abend {abend.code}")
+    assert told == seen
+
+
+def test_the_program_of_handle_abend_gets_the_commarea_of_the_one_that_names_it(reg):
+    def first(task):
+        task.handle_abend(abend_program(task, "LASTP"))
+        task.xctl("BADP", bytearray(b"other"))
+
+    got = []
+    reg.programs.register("LASTP", lambda task: got.append(bytes(task.commarea or b"")))
+    reg.programs.register("FIRSTP", first)
+    reg.start(lambda task: task.link("FIRSTP", bytearray(b"mine"))).result()
+    assert got == [b"mine"]

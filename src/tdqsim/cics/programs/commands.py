@@ -1,8 +1,9 @@
 """LINK and XCTL.
 
 LINK passes the address of its COMMAREA: the linked program reads and changes the caller's bytes, and the changes remain
-if it abends. XCTL passes a copy, and the program that issues it does not continue. LINK to a program of another region
-is in :mod:`~tdqsim.cics.programs.remote`. Source: LINK, XCTL (IBM Docs).
+if it abends. XCTL passes a copy, and the program that issues it does not continue. The abend exit belongs to the level,
+so that the program that XCTL runs may cancel, reset or replace it. LINK to a program of another region is in
+:mod:`~tdqsim.cics.programs.remote`. Source: LINK, XCTL (IBM Docs); Recovery and Restart Guide, exit code.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Opt, c
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.levels import level_of, passed, program_of
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.level import AbendExit, ProgramLevel
+from tdqsim.cics.model.level import NO_HANDLES, AbendExit, ProgramLevel
 from tdqsim.cics.programs.remote import LONGEST, LinkOrder, Passed, ship_link, where_program
 from tdqsim.cics.programs.running import find_program, on_level, run_program
 from tdqsim.errors import UsageError
@@ -53,10 +54,9 @@ def abend_program(task: TaskBase, name: str) -> AbendExit:
         Condition: PGMIDERR 1: there is no such program. PGMIDERR 9: another region has it. NOTAUTH 101: the user may
             not use it.
     """
-    target = find_program(task, name)
+    target, level = find_program(task, name), level_of(task)  # it gets what was passed to the program that names it
 
     def run(_abend: Abend) -> object:
-        level = level_of(task)
         with on_level(task, _replacing(level, name, level.commarea, level.channel, level.invoker)):
             return run_program(task, target)
 
@@ -183,6 +183,8 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     target = find_program(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with on_level(task, _replacing(level_of(task), program, copy, given, program_of(task))):
+    of_level = NO_HANDLES._replace(abend=task._handles.abend, cancelled=task._handles.cancelled)
+    task._handles = NO_HANDLES  # the program has been left: nothing comes back to it, not even an abend
+    with on_level(task, _replacing(level_of(task), program, copy, given, program_of(task)), of_level):
         value = run_program(task, target)
     raise TaskReturn(value)

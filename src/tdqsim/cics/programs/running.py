@@ -11,7 +11,7 @@ from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.kernel.security import XPPT, Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
+from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.core.callables import refuse_coroutine
 from tdqsim.facts import Resp
@@ -53,10 +53,10 @@ def find_program(task: TaskBase, name: str) -> Program:
 
 
 @contextmanager
-def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
+def on_level(task: TaskBase, level: ProgramLevel, handles: Handles = NO_HANDLES) -> Iterator[None]:
     """Run the block on a new program level; afterwards the caller's level and handles are active again."""
     before = task._level, task._handles, task.eib.eibcalen
-    task._level, task._handles = level, NO_HANDLES
+    task._level, task._handles = level, handles
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
