@@ -15,6 +15,17 @@ import pytest
 TIMES = "TDQ_MUTANTS_TIMES"
 CHOSEN = "TDQ_MUTANTS_CHOSEN"
 FAILED = "TDQ_MUTANTS_FAILED"
+CURRENT = "TDQ_MUTANTS_TEST"
+"""The test that runs; unlike PYTEST_CURRENT_TEST it stays so while a test runs pytest."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    os.environ[CURRENT] = written(item)
+    try:
+        return (yield)
+    finally:
+        os.environ.pop(CURRENT, None)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,11 +7,11 @@ Places are drawn by the commit's hash, so that a commit is always judged by the 
 from all code of the package, each kind of change (see _alterations.py) as often as the others. First the tests run once
 against a copy in which each drawn place reports which test has come to it (a child process has the name from its
 parent's environment). Then, for each mutant, tests that come to its place run: quick ones first, of every module some,
-as many as take a few seconds. They run on the unaltered code, where they must pass, and on the mutant.
+as many as take a few seconds. When one fails, those up to it run on the unaltered code, where they must pass.
 
 A mutant is killed when a test fails, or when its module, the pytest plugin of the package or a module of tests can no
 longer be imported. It survives when no test fails, or when no test that ran comes to its place. It is undecided when
-its time runs out, when pytest ends in another way, when the tests fail on the unaltered code, and when the first run
+its time runs out, when pytest ends in another way, when a test fails on the unaltered code too, and when the first run
 was cut short before a test came to its place. The check ends with what it has when the time is over, and fails when
 fewer of the decided ones were killed than --least asks for; of fewer than ten that is not asked, since a handful says
 nothing about the tests.
@@ -229,29 +229,33 @@ class Judgement(NamedTuple):
 
 def judge(mutant: Mutant, tests: list[str], there: Path, seconds: float) -> Judgement:
     chosen, failed = there / "chosen", there / "failed"
-    chosen.write_text("\n".join(tests), "utf-8")
     failed.unlink(missing_ok=True)
-    modules = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    arguments = ["-x", "-p", "_mutant_plugin", *modules]
     variables = {"TDQ_MUTANTS_CHOSEN": str(chosen), "TDQ_MUTANTS_FAILED": str(failed)}
     begun = time.monotonic()
-    if run(arguments, there, seconds, **variables) != 0:
-        return Judgement("undecided", "its tests do not pass on the unaltered code, or not in time")
-    failed.unlink(missing_ok=True)
+
+    def run_tests(tests: list[str]) -> int | None:
+        chosen.write_text("\n".join(tests), "utf-8")
+        modules = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+        left = max(seconds - (time.monotonic() - begun), 1)
+        return run(["-x", "-p", "_mutant_plugin", *modules], there, left, **variables)
+
     apply(mutant, there)
     try:
-        code = run(arguments, there, max(seconds - (time.monotonic() - begun), 1), **variables)
-        if code is None:
-            return Judgement("undecided", "no time is left")
+        code = run_tests(tests)
         if code == 0:
             return Judgement("survived")
-        if code in COUNTED_CODES and failed.exists():
-            return Judgement("killed", failed.read_text("utf-8").partition("\n")[0])
-        if not is_importable(mutant, there):
-            return Judgement("killed", "it cannot be imported")
+        if code is None:
+            return Judgement("undecided", "no time is left")
+        if code not in COUNTED_CODES or not failed.exists():
+            if not is_importable(mutant, there):
+                return Judgement("killed", "it cannot be imported")
+            return Judgement("undecided", f"pytest ended with {code} and no failed test")
     finally:
         shutil.copy(mutant.path, there / mutant.path.relative_to(ROOT))
-    return Judgement("undecided", f"pytest ended with {code} and no failed test")
+    killer = failed.read_text("utf-8").partition("\n")[0]
+    if run_tests(tests[: tests.index(killer) + 1] if killer in tests else tests) == 0:
+        return Judgement("killed", killer)
+    return Judgement("undecided", f"{killer} does not pass on the unaltered code, or not in time")
 
 
 def is_importable(mutant: Mutant, there: Path) -> bool:
