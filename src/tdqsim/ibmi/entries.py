@@ -137,7 +137,7 @@ class Entries:
         if not self.promised:
             item = self.raw.peek() if search is None else self.raw.find(search, key)
             return self._entry(item) if item is not None else None
-        return next(self.entries(limit=1) if search is None else self.matching(search, key), None)
+        return next(self.entries() if search is None else self.matching(search, key), None)
 
     def _entry(self, item: Entry) -> Entry:
         """Convert an entry of the store to one of the data queue."""
