@@ -55,6 +55,16 @@ def test_a_wrong_name_is_told_with_its_keyword_and_value(job, name):
     assert (told.message_id, told.text) == ("CPD0078", f"Value '{name}' for parameter DTAQ not a valid name.")
 
 
+@pytest.mark.parametrize(
+    ("command", "keyword"), [("CRTDTAQ DTAQ(APP*/ORDERS) MAXLEN(10)", "DTAQ"), ("DSPJOBLOG JOB(APP*/ORDERS)", "JOB")]
+)
+def test_a_generic_name_is_no_library_and_no_user(job, command, keyword):
+    with pytest.raises(EscapeMessage) as caught:
+        job.command(command)
+    (told,) = caught.value.diagnostics
+    assert (told.message_id, told.text) == ("CPD0078", f"Value 'APP*' for parameter {keyword} not a valid name.")
+
+
 @pytest.mark.rule("DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
 def test_dltdtaq(job):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)

@@ -156,6 +156,7 @@ def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, proc
     assert "WRITEQ TD PAYQ '<script>4'" in page.text
     assert "QSNDDTAQ QGPL/ORDERS" in page.text
     assert "ValueError: broken" in page.text
+    assert "more regions and systems" not in page.text
     kinds = [{trace.get("name") for trace in figure["data"]} for figure in page.figures]
     assert {"abend", "backed out", "waits"} <= set().union(*(each for each in kinds if "abend" in each))
 

@@ -100,6 +100,15 @@ def test_a_sound_history_has_no_anomaly(what: str) -> None:
     check_history(SOUND[what], final={"L/Q": []}).check()
 
 
+def test_entries_left_on_a_renamed_queue_are_told_by_its_new_name_only() -> None:
+    assert check_history([dtaq(), op(SND, b"a"), op("RNMOBJ", to="L/P")]).left == {"L/P": 1}
+
+
+def test_an_anomaly_of_a_keyed_entry_tells_its_key() -> None:
+    for queue, key, told in ((KEYED, b"5", "'a' (key '5') was sent"), (dtaq(), b"", ": 'a' was sent")):
+        assert told in str(check_history([queue, op(SND, b"a", key)], final={"L/Q": []}))
+
+
 def test_what_came_before_the_history_is_no_anomaly() -> None:
     assert check_history([dtaq(), op(RCV, b"x")], complete=False).anomalies == ()
 

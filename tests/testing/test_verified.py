@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tdqsim import EscapeMessage, Region, System, TdqError, define_tdqueue
+from tdqsim.errors import StoreFull
 from tdqsim.testing import (
     JobAnswer,
     SimulatedJobTarget,
@@ -101,6 +102,20 @@ def test_one_file_may_hold_a_region_and_a_system(transcript: Transcript, tmp_pat
     assert compare_transcript(file, make) == []
     with pytest.raises(TdqError, match="tests of a region: give make_region"):
         compare_transcript(file)
+
+
+def test_a_request_outside_a_task_answers_rolledback_when_its_commit_is_refused() -> None:
+    queue = define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL")
+    with Region([queue], supplied_queues=False) as region:
+
+        def refuse(_moment: str) -> None:
+            region.store.durable.fault = None
+            raise StoreFull("the disk is full")
+
+        region.store.durable.fault = refuse
+        target = SimulatedTarget(region)
+        answers = [target.writeq_td("PAYQ", b"lost"), target.writeq_td("PAYQ", b"kept"), target.readq_td("PAYQ")]
+        assert [(each.resp, each.data) for each in answers] == [("ROLLEDBACK", b""), ("NORMAL", b""), ("NORMAL", b"kept")]
 
 
 def test_a_transcript_of_another_format_is_refused(tmp_path: Path) -> None:
