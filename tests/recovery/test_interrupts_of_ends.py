@@ -173,3 +173,14 @@ def test_an_interrupt_between_the_block_and_its_end_leaves_no_lock() -> None:
     with pytest.raises(UsageError, match="has ended"):
         task.writeq_td("LOGQ", b"late")
     free(region, "")
+
+
+def test_a_command_outside_of_tasks_completes_the_end_of_a_block_that_was_left_without_it() -> None:
+    queue = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
+    with Region([queue], supplied_queues=False) as region:
+        region.writeq_td("LOGQ", b"read")
+        task = region.task().__enter__()
+        task.readq_td("LOGQ")
+        leave = task.__exit__
+        del leave  # as an interrupt leaves it that comes between the block and its end
+        assert region.readq_td("LOGQ", nosuspend=True) == b"read"

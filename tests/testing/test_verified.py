@@ -115,7 +115,11 @@ def test_a_request_outside_a_task_answers_rolledback_when_its_commit_is_refused(
         region.store.durable.fault = refuse
         target = SimulatedTarget(region)
         answers = [target.writeq_td("PAYQ", b"lost"), target.writeq_td("PAYQ", b"kept"), target.readq_td("PAYQ")]
-        assert [(each.resp, each.data) for each in answers] == [("ROLLEDBACK", b""), ("NORMAL", b""), ("NORMAL", b"kept")]
+        assert [(each.resp, each.data) for each in answers] == [
+            ("ROLLEDBACK", b""),
+            ("NORMAL", b""),
+            ("NORMAL", b"kept"),
+        ]
 
 
 def test_a_transcript_of_another_format_is_refused(tmp_path: Path) -> None:
