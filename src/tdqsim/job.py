@@ -2,7 +2,8 @@
 
 A region directory may name a class in its ``job:`` line (``module:Class``). ``tdq run`` makes one object of it, asks
 it for the data sets that no DD card names, shows its progress, and at the end has it check the results. ``tdq serve``
-asks it for the data sets only. Without a ``job:`` line, ``tdq run`` just runs the transactions of ``start:``.
+asks it for the data sets only. Without a ``job:`` line, ``tdq run`` just runs the transactions of
+``start_transactions:``.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class JobClass(Protocol):
     """The shape of a job class: ``Class(request)`` makes one for one run.
 
     A job class may also have a method ``begin(region)``. It is called when the region is up, before the transactions of
-    ``start:`` are started, and may write records or start further regions on ``region.dispatcher``.
+    ``start_transactions:`` are started, and may write records or start further regions on ``region.dispatcher``.
     """
 
     def prepare(self) -> dict[str, Path]:

@@ -102,8 +102,8 @@ REGION = "definitions: [pay.yaml]\n"
         ("code_page: 9999", GOOD, 2, "code_page = '9999': is not known; known are the CCSIDs 037"),
         ("code_page: foo", GOOD, 2, "code_page = 'foo': is not known"),
         ("cobol: {code_pages: {PAYQ: 999}}", GOOD, 2, "'999': is not known"),
-        ("start: [NOPE]", GOOD, 2, "start = 'NOPE': is not defined"),
-        ("start: COLD", GOOD, 2, "the type of the start is start_type: AUTO, INITIAL or COLD"),
+        ("start_transactions: [NOPE]", GOOD, 2, "start_transactions = 'NOPE': is not defined"),
+        ("start: [PAYP]", GOOD, 2, "start: must be AUTO, INITIAL or COLD"),
         ("security: {users: [ANN]}", GOOD, 0, "CICSUSER"),
     ],
 )  # fmt: skip
@@ -126,7 +126,7 @@ def test_check_refuses_what_run_refuses(
     [
         "handlers: [own]",
         "job: own:Job",
-        "start: [PAYP]\nhandlers: [own]",
+        "start_transactions: [PAYP]\nhandlers: [own]",
         pytest.param("cobol: {sources: [cobol]}", marks=pytest.mark.cobc),
     ],
 )

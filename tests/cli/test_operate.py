@@ -57,7 +57,7 @@ def pay(tmp_path: Path) -> Path:
     (folder / "definitions.yaml").write_text(DEFINITIONS)
     (folder / "op_handlers.py").write_text(HANDLERS)
     (folder / "region.yaml").write_text(
-        "definitions: [definitions.yaml]\nhandlers: [op_handlers]\nstart: [BEGN]\ndd:\n  JOBS: {sysout: 'A,INTRDR'}\n"
+        "definitions: [definitions.yaml]\nhandlers: [op_handlers]\nstart_transactions: [BEGN]\ndd:\n  JOBS: {sysout: 'A,INTRDR'}\n"
     )
     return folder
 

@@ -53,7 +53,7 @@ def test_bytes_of_any_kind(data):
 
 KEYS = [
     "group", "groups", "tdqueue", "transaction", "terminal", "connection", "program", "dtaq", "name", "type", "INTRA", "EXTRA", "Q1",
-    "applid", "dd", "path", "lrecl", "recfm", "dfhintra", "ci_size", "definitions", "start", "seed", "size", "handler", "waittime",
+    "applid", "dd", "path", "lrecl", "recfm", "dfhintra", "ci_size", "definitions", "start_transactions", "seed", "size", "handler", "waittime",
     "twasize", "definetime", "remotesystem", "dsname", "indirectname", "maxlen", "", "NO", "5", "X", "time_zone", "code_page",
 ]  # fmt: skip
 values = st.recursive(

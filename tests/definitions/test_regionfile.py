@@ -21,14 +21,14 @@ dd:
     space: (TRK,(10,5))
   RDR: {sysout: "A,INTRDR"}
   SYSUDUMP: {dummy: YES}
-default_user: BOB
+dfltuser: BOB
 code_page: 1140
 time_zone: Europe/Berlin
 release: 0740
 seed: 7
-supplied: NO
-start: RDTR
-start_type: COLD
+supplied_queues: NO
+start_transactions: RDTR
+start: COLD
 tdintra: EMPTY
 dfhintra: {ci_size: 512, control_intervals: 10}
 """
@@ -58,9 +58,9 @@ def test_the_line_of_a_key_or_of_one_of_its_values(tmp_path, key, value, line):
 
 def test_everything(tmp_path):
     found = load_region_file(write(tmp_path, REGION))
-    assert (found.applid, found.sysid, found.default_user, found.code_page) == ("CARDREGN", "CARD", "BOB", "1140")
-    assert (found.handlers, found.start, found.seed) == (("posting", "package.module"), ("RDTR",), 7)
-    assert (found.supplied, found.start_type, found.tdintra, found.release) == ("NO", "COLD", "EMPTY", "0740")
+    assert (found.applid, found.sysid, found.dfltuser, found.code_page) == ("CARDREGN", "CARD", "BOB", "1140")
+    assert (found.handlers, found.start_transactions, found.seed) == (("posting", "package.module"), ("RDTR",), 7)
+    assert (found.supplied_queues, found.start, found.tdintra, found.release) == ("NO", "COLD", "EMPTY", "0740")
     assert (found.dfhintra.ci_size, found.dfhintra.control_intervals) == (512, 10)
     assert found.zone.key == "Europe/Berlin"
     assert found.datasets == str(tmp_path.resolve() / "data")
@@ -70,11 +70,11 @@ def test_everything(tmp_path):
     assert (found.dd["RDR"].sysout, found.dd["SYSUDUMP"].dummy) == ("A,INTRDR", "YES")
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "dd:\nstart:\n"])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "dd:\nstart_transactions:\n"])
 def test_nothing_given(tmp_path, text):
     found = load_region_file(write(tmp_path, text))
     assert (found.applid, found.sysid) == (REGION_DEFAULTS["applid"], REGION_DEFAULTS["sysid"])
-    assert (found.dd, found.start, found.definitions, found.datasets) == ({}, (), (), "")
+    assert (found.dd, found.start_transactions, found.definitions, found.datasets) == ({}, (), (), "")
     assert found.dfhintra.ci_size == int(REGION_DEFAULTS["ci_size"])
 
 
@@ -107,14 +107,14 @@ def test_the_file_itself_can_be_named(tmp_path):
     ("text", "expected"),
     [
         ("applid: lower\nwibble: 1\n", [(1, "applid"), (2, "wibble")]),
-        ("start:\n- GOOD\n- TOOLONG\n", [(3, "start.1")]),
+        ("start_transactions:\n- GOOD\n- TOOLONG\n", [(3, "start_transactions.1")]),
         (
             "dd:\n  A: {path: x, lrecl: a}\n  B: {path: x, dummy: YES}\n  1C: {path: x}\n",
             [(2, "dd.A.lrecl"), (3, "DD B"), (4, "DD 1C")],
         ),
         ("dd:\n  A: {path: x, recfm: FX}\n", [(2, "dd.A.recfm")]),
         ("dd:\n  A: {path: x, lrecl: [80]}\n", [(2, "dd.A.lrecl")]),
-        ("applid: [A]\nseed: {a: b}\nsupplied: []\n", [(1, "applid"), (2, "seed"), (3, "supplied")]),
+        ("applid: [A]\nseed: {a: b}\nsupplied_queues: []\n", [(1, "applid"), (2, "seed"), (3, "supplied_queues")]),
         ("dd:\n  A: {recfm: FB}\n", [(2, "DD A")]),
         ("dd: [A]\n", [(1, "dd")]),
         ("dd:\n  A: x\n", [(2, "dd.A")]),
@@ -123,7 +123,7 @@ def test_the_file_itself_can_be_named(tmp_path):
         ("dfhintra:\n  ci_size: 100\n", [(2, "dfhintra.ci_size")]),
         ("handlers: ['os; rm']\n", [(1, "handlers.0")]),
         ("release: 9999\n", [(1, "release")]),
-        ("supplied: MAYBE\n", [(1, "supplied")]),
+        ("supplied_queues: MAYBE\n", [(1, "supplied_queues")]),
         ("directory: /tmp\n", [(1, "directory")]),
         ("definitions: {a: b}\n", [(1, "definitions")]),
         ("code_page: '../x'\n", [(1, "code_page")]),

@@ -35,7 +35,7 @@ GROUP = {
     "connection": [{"name": "CIC2"}],
     "dtaq": [{"dtaq": "QGPL/ORDERS", "maxlen": 80, "force": "*YES", "seq": "*KEYED", "keylen": 4, "senderid": "*YES"}],
 }
-REGION = {"applid": "PAYREGN", "sysid": "PAY1", "seed": 1, "start": ["PAYP"],
+REGION = {"applid": "PAYREGN", "sysid": "PAY1", "seed": 1, "start_transactions": ["PAYP"],
           "dfhintra": {"ci_size": 4096, "control_intervals": 1000}}  # fmt: skip
 VALUES = [-1, 0, 1, 4, 99999, 99999999999, "YES", "NO", "yes", "INTRA", "input", "*YES", "*keyed", "fifo", "lowr", "A B", "x" * 60,
           "LIB/QUEUE", "QGPL/TOOLONGANAME", "0200", "9999", "1.5", "CICS", ["PAYQ"], {"a": 1}]  # fmt: skip

@@ -249,6 +249,6 @@ def test_every_count_of_a_report_has_a_title():
 
 def test_what_a_region_has_when_nobody_says_otherwise():
     with Region([], supplied_queues=False) as region:
-        assert (region.applid, region.options.sysid, region.options.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
+        assert (region.applid, region.options.sysid, region.options.dfltuser) == ("TDQREGN", "TDQ1", "CICSUSER")
         assert region.encode("A1") == b"\xc1\xf1"
         assert region.start(lambda task: task.number, transid="ONE").result() == 1

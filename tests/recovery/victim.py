@@ -97,9 +97,7 @@ class Life:
             region.register("WORK", self.program)
             entry = region.resources.transactions["WORK"]
             programs.append(
-                region._core.task_manager.attach(
-                    entry, startcode="S", userid=region.options.default_user, args=(number,)
-                )
+                region._core.task_manager.attach(entry, startcode="S", userid=region.options.dfltuser, args=(number,))
             )
         region.run()
         for name in tuple(self.branches):  # what waits for one in doubt must not wait for ever

@@ -36,7 +36,7 @@ def begin(task):
 @pytest.fixture
 def place(tmp_path):
     (tmp_path / "region.yaml").write_text(
-        "applid: PAYREGN\ndefinitions: [pay.yaml]\nhandlers: [handlers_of_pay]\nstart: [BEGN]\n"
+        "applid: PAYREGN\ndefinitions: [pay.yaml]\nhandlers: [handlers_of_pay]\nstart_transactions: [BEGN]\n"
         "layouts:\n  PAYQ: {path: copy/pay.cpy, record: PAYMENT}\n  BACK: {path: copy/pay.cpy, record: REFUND}\n"
     )
     (tmp_path / "pay.yaml").write_text(

@@ -186,7 +186,9 @@ def test_without_a_marker(tdq_regions):
 def test_connected_regions_come_from_region_directories(pytester: pytest.Pytester) -> None:
     for name, other in (("CICA", "CICB"), ("CICB", "CICA")):
         directory = pytester.mkdir(name)
-        (directory / "region.yaml").write_text(f"applid: {name}\nsysid: {name}\ndefinitions: [d.yaml]\nsupplied: NO\n")
+        (directory / "region.yaml").write_text(
+            f"applid: {name}\nsysid: {name}\ndefinitions: [d.yaml]\nsupplied_queues: NO\n"
+        )
         (directory / "d.yaml").write_text(
             f"group: G\nconnection:\n- {{name: {other}, netname: {other}}}\ntdqueue:\n- {{name: {name[:4]}, type: INTRA}}\n"
         )

@@ -271,7 +271,7 @@ class Region(RegionBase):
 
     Attributes:
         applid: APPLID.
-        options: what it was given as sysid, default_user, region_user, release, code_page, zone (of ``time_zone``),
+        options: what it was given as sysid, dfltuser, regionuserid, release, code_page, zone (of ``time_zone``),
             cmdsec, ressec, tdintra, groups, settings, open_data_sets, readonly and trigger_next.
         store, dispatcher, clock: those passed as arguments, or new ones.
         tdqueues: the installed queues by name, in the order of installation.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.regionfile import RegionFile, Security
 
-_KEYS: Final = {"start": "start_type"}
-"""The keys of region.yaml that differ from the names of the arguments."""
 _DEFAULTS: Final = {
     **REGION_DEFAULTS,
     "start": "AUTO", "tdintra": "NOEMPTY", "cmdsec": "ASIS", "ressec": "ASIS", "trigger_next": "QZERO",
@@ -52,16 +50,16 @@ class SecurityOptions:
             transactions.
         ressec: ASIS (the default) checks the queues used by transactions with RESSEC(YES), ALWAYS those used by all
             transactions.
-        default_user: the user of tasks that are given no other user (DFLTUSER); by default CICSUSER.
-        region_user: the user of the region's own job, which installs the group list (INSTALLUSRID).
+        dfltuser: the user of tasks that are given no other user (DFLTUSER); by default CICSUSER.
+        regionuserid: the user of the region's own job, which installs the group list (INSTALLUSRID).
     """
 
     policy: SecurityPolicy | Path | str | None = None
     groups: Mapping[str, Collection[str]] | None = None
     cmdsec: Literal["ASIS", "ALWAYS"] | None = None
     ressec: Literal["ASIS", "ALWAYS"] | None = None
-    default_user: str | None = None
-    region_user: str | None = None
+    dfltuser: str | None = None
+    regionuserid: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +133,8 @@ def given_over(given: object, base: Group, alone: str = "") -> Group:
 
 
 SECURITY: Final = SecurityOptions(
-    groups=MappingProxyType({}), cmdsec="ASIS", ressec="ASIS", default_user=REGION_DEFAULTS["default_user"],
-    region_user=REGION_DEFAULTS["region_user"],
+    groups=MappingProxyType({}), cmdsec="ASIS", ressec="ASIS", dfltuser=REGION_DEFAULTS["dfltuser"],
+    regionuserid=REGION_DEFAULTS["regionuserid"],
 )  # fmt: skip
 START: Final = StartOptions(type="AUTO", tdintra="NOEMPTY", grplist=(), open_data_sets=True)
 SYSTEM: Final = SystemOptions(release=REGION_DEFAULTS["release"], mxt=0, trigger_next="QZERO")
@@ -151,14 +149,14 @@ class RegionOptions:
         sysid, settings, readonly: as given.
         code_page: the code page of text.
         zone: the time zone.
-        default_user, region_user, cmdsec, ressec, groups: see :class:`SecurityOptions`.
+        dfltuser, regionuserid, cmdsec, ressec, groups: see :class:`SecurityOptions`.
         tdintra: see :class:`StartOptions`; ``open_data_sets`` too, but it is False in a read-only region.
         release, trigger_next: see :class:`SystemOptions`; ``mxt`` too, but None is no limit.
     """
 
     sysid: str
-    default_user: str
-    region_user: str
+    dfltuser: str
+    regionuserid: str
     release: str
     code_page: CodePage
     zone: tzinfo
@@ -238,8 +236,8 @@ def region_options(
     _check_arguments(
         applid=applid,
         sysid=sysid,
-        default_user=security.default_user,
-        region_user=security.region_user,
+        dfltuser=security.dfltuser,
+        regionuserid=security.regionuserid,
         cmdsec=security.cmdsec,
         ressec=security.ressec,
         start=start.type,
@@ -276,9 +274,8 @@ def _check_arguments(**given: object) -> None:
     from tdqsim.definitions.regionfile import RegionFile
 
     for name, value in others.items():
-        key = _KEYS.get(name, name)
         try:
-            read = getattr(RegionFile.model_validate({key: value}), key)
+            read = getattr(RegionFile.model_validate({name: value}), name)
             if read != value:  # a file may have a keyword in lower case
                 raise UsageError(f"{name} = {value!r}: must be {read}")
         except ValidationError as error:
@@ -344,7 +341,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "time_zone": file.time_zone,
         "code_page": file.code_page if file.cobol is None or "code_page" in file.model_fields_set else _ASCII,
         "seed": file.seed,
-        "supplied_queues": file.supplied == "YES",
+        "supplied_queues": file.supplied_queues == "YES",
         "dfhintra": file.dfhintra.model_dump(),
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers or None,
@@ -359,10 +356,10 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         policy=policy,
         cmdsec=file.cmdsec,
         ressec=file.ressec,
-        default_user=file.default_user,
-        region_user=file.region_user,
+        dfltuser=file.dfltuser,
+        regionuserid=file.regionuserid,
     )
-    start = StartOptions(type=file.start_type, tdintra=file.tdintra, grplist=file.grplist)
+    start = StartOptions(type=file.start, tdintra=file.tdintra, grplist=file.grplist)
     system = SystemOptions(
         release=file.release, mxt=file.mxt, trigger_next=file.trigger_next, machine=file.machine or None
     )

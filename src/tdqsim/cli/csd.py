@@ -73,7 +73,7 @@ def _csd(target: RegionTarget) -> Iterator[Csd]:
     with on_demand.region_core.unstarted_store(target.require_store()) as store:
         if store is not None:
             clock = on_demand.clock.Clock()
-            yield on_demand.csd.csd_in(store, clock, file.zone, release=file.release, default_user=file.default_user)
+            yield on_demand.csd.csd_in(store, clock, file.zone, release=file.release, dfltuser=file.dfltuser)
             return
     with changing(target) as region:
         assert isinstance(region, on_demand.cics.Region)

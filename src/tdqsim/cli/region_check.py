@@ -180,16 +180,14 @@ def _prefixes() -> set[str]:
 
 
 def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """Undefined transactions of ``start:``; none with ``handlers:``, because these modules may register any."""
+    """Undefined transactions of ``start_transactions:``; none with ``handlers:``, whose modules may register any."""
     if file.handlers:
         return
     known = [each.name for each in definitions.transactions]
-    for name in file.start:
+    for name in file.start_transactions:
         if name not in known:
             reason = f"is not defined, and no handlers: has a module for it; defined are {', '.join(known) or 'none'}"
-            if name in ("AUTO", "COLD", "HOT", "INITIAL", "WARM"):
-                reason += "; the type of the start is start_type: AUTO, INITIAL or COLD"
-            yield _in_region(file, "start", name, reason)
+            yield _in_region(file, "start_transactions", name, reason)
 
 
 def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
@@ -217,7 +215,9 @@ def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Proble
 
 def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """Indirect queues whose target does not exist, and triggers of transactions that do not exist."""
-    queues = {queue.name for queue in definitions.tdqueues} | set(SUPPLIED_QUEUES if file.supplied == "YES" else ())
+    queues = {queue.name for queue in definitions.tdqueues} | set(
+        SUPPLIED_QUEUES if file.supplied_queues == "YES" else ()
+    )
     transactions = {each.name for each in definitions.transactions}
     for entry in definitions.entries:
         target = getattr(entry.resource, "indirectname", "")

@@ -102,7 +102,7 @@ class _Request:
         self.definitions = target.load_definitions()
         target.check_cards(self.definitions)
         self.handlers = (*self.file.handlers, *handlers)
-        self.start = (*self.file.start, *(name.upper() for name in start))
+        self.start = (*self.file.start_transactions, *(name.upper() for name in start))
         self.out = out
         self.records = records
         self.seed = seed

@@ -16,7 +16,7 @@
     layouts:
       PAYQ: copybooks/pay.cpy
       ERRQ: {path: copybooks/all.cpy, record: ERROR-RECORD}
-    start: [RDTR]
+    start_transactions: [RDTR]
     ressec: ALWAYS
     security:
       queues: {PAYTEAM: {"PAY*": UPDATE, "*": READ}}
@@ -297,21 +297,21 @@ class RegionFile(Strict):
         datasets: the data set directory, absolute once loaded; empty for none.
         gdg: generation data groups with the maximum number of generations that they keep.
         dd: DD cards by DD name.
-        default_user: DFLTUSER, the user of tasks without a user.
+        dfltuser: DFLTUSER, the user of tasks without a user.
         code_page: the code page of text, such as 037 or 1140.
         time_zone: UTC or the IANA name of the region's time zone.
         release: the release that the region reports.
         seed: the seed for the order of ready tasks; 0 is CICS order.
-        supplied: whether the supplied queues (group DFHDCTG) are installed first.
+        supplied_queues: whether the supplied queues (group DFHDCTG) are installed first.
         layouts: by queue, the layout with which its records are displayed to people and clients; the region itself does
             not use it.
-        start: transactions that ``tdq run`` and ``tdq serve`` start when the region is up.
+        start_transactions: transactions that ``tdq run`` and ``tdq serve`` start when the region is up.
         job: the job class of ``tdq run``, for inputs, progress and results, as ``module:Class``; empty for none.
-        start_type: START of the system initialization table.
+        start: START of the system initialization table: AUTO, COLD or INITIAL.
         tdintra: EMPTY starts with empty intrapartition queues.
         dfhintra: the intrapartition data set.
         cobol: the settings for COBOL programs; if omitted, there are none.
-        region_user: the user of the region's own job, who installs the group list.
+        regionuserid: the user of the region's own job, who installs the group list.
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
         ressec: ALWAYS checks the queues that all transactions use, ASIS those of transactions with RESSEC(YES).
         security: the security policy as access lists; without it and ``policy`` nothing is checked, even with CMDSEC or
@@ -333,19 +333,19 @@ class RegionFile(Strict):
     datasets: Annotated[str, _PATH] = ""
     gdg: Mapping[_GdgBase, Annotated[int, Number(1, _SIZES["gdg_limit_maximum"])]] = Field(default_factory=dict)
     dd: Mapping[str, DdCard] = Field(default_factory=dict)
-    default_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["default_user"]
-    region_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["region_user"]
+    dfltuser: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["dfltuser"]
+    regionuserid: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["regionuserid"]
     cmdsec: Annotated[Literal["ASIS", "ALWAYS"], Keyword()] = "ASIS"
     ressec: Annotated[Literal["ASIS", "ALWAYS"], Keyword()] = "ASIS"
     code_page: Annotated[str, Text(12), AfterValidator(_check_code_page)] = REGION_DEFAULTS["code_page"]
     time_zone: Annotated[str, Text(64), AfterValidator(_check_zone)] = REGION_DEFAULTS["time_zone"]
     release: Annotated[str, Text(4), AfterValidator(_check_release)] = REGION_DEFAULTS["release"]
     seed: Annotated[int, Number(0, _LARGEST_SEED)] = 0
-    supplied: YesNo = "YES"
+    supplied_queues: YesNo = "YES"
     layouts: Mapping[_QueueName, _Layout] = Field(default_factory=dict)
-    start: tuple[Annotated[str, Name(4, "transaction")], ...] = ()
+    start_transactions: tuple[Annotated[str, Name(4, "transaction")], ...] = ()
     job: Annotated[str, Text(200), AfterValidator(_check_job)] = ""
-    start_type: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
+    start: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
     tdintra: Annotated[Literal["NOEMPTY", "EMPTY"], Keyword()] = "NOEMPTY"
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
     cobol: Cobol | None = None
@@ -432,7 +432,7 @@ def _with_paths(settings: RegionFile, directory: Path) -> RegionFile:
     return settings.model_copy(update=update)
 
 
-_LISTS = ("definitions", "handlers", "start")
+_LISTS = ("definitions", "handlers", "start_transactions")
 
 
 def _plain(name: str, node: Node) -> Any:

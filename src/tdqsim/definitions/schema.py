@@ -57,7 +57,7 @@ def region_json_schema() -> JsonSchema:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
     schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol, RecordLayout, Security))
     schema["properties"].pop("directory")
-    for name in ("definitions", "handlers", "start"):  # a single value means a list with one item
+    for name in ("definitions", "handlers", "start_transactions"):  # a single value means a list with one item
         items = schema["properties"][name]
         description = items.pop("description", "")
         schema["properties"][name] = {"anyOf": [items, items["items"]], "description": description}

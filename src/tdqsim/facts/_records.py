@@ -203,7 +203,7 @@ RELEASES: Mapping[str, str] = MappingProxyType({row["changeagrel"]: row["release
 """The CICS TS release of each CHANGEAGREL number."""
 
 REGION_DEFAULTS: Mapping[str, str] = MappingProxyType({row["name"]: row["value"] for row in table("region_defaults")})
-"""The default properties of a region by name, such as applid, sysid, default_user, code_page and release."""
+"""The default properties of a region by name, such as applid, sysid, dfltuser, code_page and release."""
 
 LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("limits")})
 """Limits and lengths that no attribute table holds."""

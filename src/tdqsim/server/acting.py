@@ -20,7 +20,7 @@ OWNER_PROFILE: Final = "QSECOFR"
 
 def in_a_task(region: Region, userid: str, action: Callable[[Task], T], transid: str = API_TRANSID) -> T:
     """Run an action in a separate task with the authority of a user; empty for the default user of the region."""
-    with region.task(transid=transid, userid=userid or region.options.default_user) as task:
+    with region.task(transid=transid, userid=userid or region.options.dfltuser) as task:
         return action(task)
     raise AssertionError("a task without an abend exit passes exceptions on")
 

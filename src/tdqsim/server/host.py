@@ -345,7 +345,7 @@ class Host:
 
         The modules of ``handlers:`` are searched in the directory first. Each directory has its own modules, even if
         two directories have a module of the same name. The class of ``job:`` makes the data sets that no DD card names.
-        The transactions of ``start:`` are started when everything is served (:meth:`start_transactions`).
+        The transactions of ``start_transactions:`` are started when everything is served (:meth:`start_transactions`).
 
         Raises:
             TdqError: the directory has neither file, or its region or system cannot be created, or the name is taken;
@@ -383,7 +383,7 @@ class Host:
             self._read_dumps(region, store)
             self.refused[region.applid].keep_in(store)
         self.layouts[region.applid] = layouts
-        self._starts += [(region, transid) for transid in file.start]
+        self._starts += [(region, transid) for transid in file.start_transactions]
         self.served.append(("region", region.applid))
         return region
 
@@ -407,7 +407,7 @@ class Host:
         return {name: made for name, made in job.prepare().items() if name not in cards}
 
     def start_transactions(self) -> None:
-        """Start the transactions of ``start:`` in the file of each region, in order; a second call does nothing."""
+        """Start the transactions that the file of each region names, in order; a second call does nothing."""
         starts, self._starts = self._starts, []
         for region, transid in starts:
             self.engine.outside(partial(region.start, transid)).result()

@@ -132,7 +132,7 @@ def serve(
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
         watch: whether to take up changed files of the regions and systems (:mod:`tdqsim.server.watching`).
-        begin: starts the first transactions when all regions exist; by default those of ``start:`` in their files.
+        begin: starts the first transactions when all regions exist; by default those that their files name.
         request_seconds: the time limit for the head of a request, and for its body.
         started: called when everything listens.
 
@@ -154,9 +154,9 @@ def serve(
         certificate = _certificate(config, cleanup)
         if certificate is not None:
             certificate.context()  # report its errors before anything is created
-        listener = cleanup.enter_context(_listen(config.address, config.faces.http))
+        listener = cleanup.enter_context(_listen(config.address, config.listeners.http))
         accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
-        ibm_clients = config.faces.ibmi or config.faces.mapepire is not None
+        ibm_clients = config.listeners.ibmi or config.listeners.mapepire is not None
         tracing = _tracing(cleanup) if config.trace else None
         host = Host(
             frozen=frozen, users=users, accounts=accounts if ibm_clients else None, out=out,
@@ -267,11 +267,11 @@ async def _live(run: _Run) -> None:
         run.links = await cleanup.enter_async_context(
             served_links(run.host, run.config.links, run.config.address, run.connections)
         )
-        if run.config.faces.ibmi and run.host.systems:
+        if run.config.listeners.ibmi and run.host.systems:
             run.ibmi = await cleanup.enter_async_context(
                 host_servers(run.host, run.config, run.certificate, run.connections)
             )
-        if run.config.faces.mapepire is not None:
+        if run.config.listeners.mapepire is not None:
             run.mapepire = await cleanup.enter_async_context(
                 mapepire(run.host, run.config, run.certificate, run.connections)
             )
@@ -282,7 +282,7 @@ async def _live(run: _Run) -> None:
             from tdqsim.server.watching import watch_files  # it imports the COBOL programs
 
             await cleanup.enter_async_context(_beside(watch_files(run.host, run.watched), "watching files"))
-        run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
+        run.debugger = cleanup.enter_context(_debugger(run.config.listeners.debug))
         control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2
 
@@ -412,10 +412,10 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
 
 def _has_control(config: ServeFile) -> bool:
     """Whether commands on this machine can find the server: not without a private folder, which is logged."""
-    if config.faces.control and Address.folder(make=True) is None:
+    if config.listeners.control and Address.folder(make=True) is None:
         _log.warning("no_control_listener", why="there is no private folder; set XDG_RUNTIME_DIR")
         return False
-    return config.faces.control
+    return config.listeners.control
 
 
 @contextlib.contextmanager

@@ -308,9 +308,9 @@ def definitions(region: Region, *, userid: str = "") -> Definitions:
 
 def planned_installs(region: Region, resources: Iterable[Resource], userid: str = "") -> list[PlannedInstall]:
     """What an installation by a user would do with each definition, in order."""
-    return _install_preview.planned_installs(core_of(region), resources, userid or region.options.default_user)
+    return _install_preview.planned_installs(core_of(region), resources, userid or region.options.dfltuser)
 
 
 def _asks(region: Region, userid: str) -> TaskBase:
     """A task that only asks: the results of requests are predicted for its user, and nothing is executed."""
-    return TaskBase(core_of(region), 0, "TEST", userid or region.options.default_user)
+    return TaskBase(core_of(region), 0, "TEST", userid or region.options.dfltuser)

@@ -11,8 +11,8 @@ from tdqsim.errors import DefinitionError, UsageError
 _BAD = {
     "applid": ["", "TOOLONGAPPLID", "a", 5],
     "sysid": ["TOOLONG", 5, "A B", ""],
-    "default_user": ["TOOLONGUSER", ""],
-    "region_user": ["", "a b"],
+    "dfltuser": ["TOOLONGUSER", ""],
+    "regionuserid": ["", "a b"],
     "release": ["75", "9999", 750],
     "start": ["HOT", "cold start", 1],
     "tdintra": ["YES"],
@@ -20,8 +20,8 @@ _BAD = {
     "ressec": ["YES"],
 }
 _GROUPED = {
-    "default_user": lambda value: {"security": SecurityOptions(default_user=value)},
-    "region_user": lambda value: {"security": SecurityOptions(region_user=value)},
+    "dfltuser": lambda value: {"security": SecurityOptions(dfltuser=value)},
+    "regionuserid": lambda value: {"security": SecurityOptions(regionuserid=value)},
     "cmdsec": lambda value: {"security": SecurityOptions(cmdsec=value)},
     "ressec": lambda value: {"security": SecurityOptions(ressec=value)},
     "tdintra": lambda value: {"start": StartOptions(tdintra=value)},
@@ -35,8 +35,7 @@ def test_a_region_refuses_what_region_yaml_refuses(name, value, tmp_path):
         Region(**_GROUPED[name](value) if name in _GROUPED else {name: value})
     assert str(caught.value).startswith(f"{name} = {value!r}: must be ")
     if isinstance(value, str) and value:  # in a file a number is text, and an empty value is the default
-        key = "start_type" if name == "start" else name
-        (tmp_path / "region.yaml").write_text(f"{key}: {value}\n")
+        (tmp_path / "region.yaml").write_text(f"{name}: {value}\n")
         with pytest.raises(DefinitionError) as refused:
             load_region_file(tmp_path)
         assert refused.value.problems[0].message == str(caught.value).partition(": ")[2]
@@ -51,7 +50,7 @@ def test_what_region_yaml_accepts_is_accepted():
     with Region(
         applid="PAYREGN",
         sysid="PAY1",
-        security=SecurityOptions(default_user="ANNA", region_user="BERT"),
+        security=SecurityOptions(dfltuser="ANNA", regionuserid="BERT"),
         system=SystemOptions(release="0730"),
     ) as region:
         assert (region.applid, region.options.sysid, region.options.release) == ("PAYREGN", "PAY1", "0730")
@@ -81,7 +80,7 @@ def test_groups_of_another_form_are_refused(groups, text):
 
 def test_a_group_takes_what_it_does_not_give_from_region_yaml(tmp_path):
     (tmp_path / "region.yaml").write_text(
-        "cmdsec: ALWAYS\nressec: ALWAYS\ndefault_user: ANNA\ntdintra: EMPTY\nmxt: 20\nrelease: '0730'\n"
+        "cmdsec: ALWAYS\nressec: ALWAYS\ndfltuser: ANNA\ntdintra: EMPTY\nmxt: 20\nrelease: '0730'\n"
     )
     given = {
         "security": SecurityOptions(cmdsec="ASIS", groups={"BOB": ["PAYTEAM"]}),
@@ -90,13 +89,13 @@ def test_a_group_takes_what_it_does_not_give_from_region_yaml(tmp_path):
     }
     with Region.from_directory(tmp_path, **given) as region:
         options = region.options
-        assert (options.cmdsec, options.ressec, options.default_user) == ("ASIS", "ALWAYS", "ANNA")
+        assert (options.cmdsec, options.ressec, options.dfltuser) == ("ASIS", "ALWAYS", "ANNA")
         assert (options.tdintra, options.mxt, options.release) == ("EMPTY", 50, "0730")
         assert (options.groups, region.recovery.start_type) == ({"BOB": ["PAYTEAM"]}, "INITIAL")
 
 
 def test_a_policy_or_type_alone_stands_for_its_group(tmp_path):
-    (tmp_path / "region.yaml").write_text("ressec: ALWAYS\nsecurity: {queues: {}}\nstart_type: COLD\ntdintra: EMPTY\n")
+    (tmp_path / "region.yaml").write_text("ressec: ALWAYS\nsecurity: {queues: {}}\nstart: COLD\ntdintra: EMPTY\n")
     with Region.from_directory(tmp_path, security=None, start="AUTO") as region:
         assert (region.security, region.options.ressec, region.options.tdintra) == (None, "ALWAYS", "EMPTY")
 

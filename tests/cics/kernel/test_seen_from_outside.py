@@ -60,7 +60,7 @@ def test_after_a_normal_end_the_records_are_known(store):
 
 
 def test_the_browse_script_shows_a_question_mark(store, tmp_path, capsys):
-    (tmp_path / "region.yaml").write_text("supplied: NO\n")
+    (tmp_path / "region.yaml").write_text("supplied_queues: NO\n")
     main = runpy.run_path("examples/browse_queues.py")["main"]
     assert main([str(tmp_path), str(store), "--copy-to", str(tmp_path / "copies")]) == 0
     lines = capsys.readouterr().out.splitlines()

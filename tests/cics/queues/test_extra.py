@@ -602,7 +602,7 @@ def test_a_job_without_user_runs_for_jobuserid(make):
     assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
     region = make(JOBQ.replace(", jobuserid: PAYJOB", ""), dd={"RDR": {"sysout": "A,INTRDR"}})
     assert submitted(region, "//OWNJOB JOB") == [([f"//OWNJOB JOB {said}CICSRGN"], "CICSRGN")]
-    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, security=SecurityOptions(region_user="PAYJOB"))
+    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, security=SecurityOptions(regionuserid="PAYJOB"))
     assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
 
 

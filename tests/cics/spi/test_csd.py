@@ -146,7 +146,7 @@ def test_a_user_id_that_no_definition_can_hold_is_refused():
 @pytest.mark.rule("CSD-NOTAUTH")
 def test_the_policy_decides_who_may_use_the_csd():
     policy = AccessList(commands={"ANN": {"CSD": Access.UPDATE}, "BOB": {"CSD": Access.READ}}, users=["ANN", "BOB"])
-    with Region(security=SecurityOptions(policy=policy, default_user="ANN", region_user="ANN")) as region:
+    with Region(security=SecurityOptions(policy=policy, dfltuser="ANN", regionuserid="ANN")) as region:
         region.csd.by("ANN").define("TDQUEUE", "PAYQ", group="PAY", type="INTRA")
         assert region.csd.by("BOB").get("TDQUEUE", "PAYQ", group="PAY") is not None
         expect_rule("CSD-NOTAUTH", region.csd.by("BOB").delete, group="PAY")

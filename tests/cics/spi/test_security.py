@@ -90,7 +90,7 @@ def test_a_start_for_another_user():
 
 @pytest.mark.rule("SIG-GRPLIST-REGION-USER")
 def test_the_group_list_is_installed_by_the_regions_own_user():
-    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(default_user="DFLT")) as reg:
+    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(dfltuser="DFLT")) as reg:
         info = reg.inquire_tdqueue("Q")
         assert (info.installusrid.rstrip(), info.changeusrid.rstrip()) == (
             rule("SIG-GRPLIST-REGION-USER").message,
@@ -98,7 +98,7 @@ def test_the_group_list_is_installed_by_the_regions_own_user():
         )
         reg.install([define_tdqueue(name="R", type="INTRA")])
         assert reg.inquire_tdqueue("R").installusrid.rstrip() == "DFLT"
-    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(region_user="JOBUSER")) as reg:
+    with Region([define_tdqueue(name="Q", type="INTRA")], security=SecurityOptions(regionuserid="JOBUSER")) as reg:
         assert reg.inquire_tdqueue("Q").installusrid.rstrip() == "JOBUSER"
 
 
@@ -181,7 +181,7 @@ FEW = AccessList(users=["BOB", "CICSUSER", "CICSRGN"])
 
 
 @pytest.mark.rule("SEC-DFLTUSER")
-@pytest.mark.parametrize("argument", ["default_user", "region_user"])
+@pytest.mark.parametrize("argument", ["dfltuser", "regionuserid"])
 def test_a_region_whose_own_users_are_not_known_does_not_start(argument, tmp_path):
     options = SecurityOptions(policy=FEW, **{argument: "EVE"})
     error = expect_rule("SEC-DFLTUSER", Region, [], security=options, store=tmp_path / "s")
@@ -255,7 +255,7 @@ def test_a_link_whose_user_cannot_be_used_is_the_default_user_s(policy):
         with here.task() as task:
             task.writeq_td("FARQ", b"x")
             users = {there.inquire_task(number, "USERID").userid.rstrip() for number in there.tasks}
-        assert users == {there.options.default_user if policy is FEW else "EVE"}
+        assert users == {there.options.dfltuser if policy is FEW else "EVE"}
         assert there.peek("Q") == [b"x"]
 
 

@@ -9,7 +9,7 @@ from tdqsim.cics.kernel.signature import Installer, sign
 from tdqsim.definitions.tdqueue import IntraQueue
 from tdqsim.facts import Cvda
 
-WHO = Installer(now=5000, start=1000, user="BOB", region_user="CICSSTC", release="0750", program="MAKEQ")
+WHO = Installer(now=5000, start=1000, user="BOB", regionuserid="CICSSTC", release="0750", program="MAKEQ")
 FROM_FILE = IntraQueue(name="PAYQ", group="PAYGRP")
 FROM_CSD = IntraQueue(
     name="PAYQ", group="PAYGRP", definetime="2020-01-02 03:04:05", changetime="21/02/03 04:05:06",

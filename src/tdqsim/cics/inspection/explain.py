@@ -107,7 +107,7 @@ def explain(
     if record is not None and not hasattr(region.recorder, "story"):
         raise UsageError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
-    probe = task if task is not None else TaskBase(region, 0, "TEST", region.options.default_user)
+    probe = task if task is not None else TaskBase(region, 0, "TEST", region.options.dfltuser)
     if kind != "TDQUEUE":
         told = _other(region, kind, name, probe)
         return Explanation(name, "", told + _said(region, f"{kind}({name})", told), {}, starts=False)

@@ -60,7 +60,7 @@ class Installer(NamedTuple):
         now: ABSTIME of the installation.
         start: ABSTIME of the region's last cold start.
         user: user id of the task that installs or creates.
-        region_user: user id of the region's own job.
+        regionuserid: user id of the region's own job.
         release: the region's release, four digits.
         program: the program that issued CREATE; the transaction id if there is none.
     """
@@ -68,7 +68,7 @@ class Installer(NamedTuple):
     now: int
     start: int
     user: str
-    region_user: str
+    regionuserid: str
     release: str
     program: str = ""
 
@@ -94,7 +94,7 @@ _FROM_DEFINITION: Final[Mapping[str, _Origin]] = {
     "CHANGETIME": _own_time("changetime"),
     "CHANGEAGENT": lambda definition, _by: _shown_agent(definition.changeagent),
     "CHANGEAGREL": lambda definition, by: definition.changeagrel or by.release,
-    "CHANGEUSRID": lambda definition, by: definition.changeusrid or by.region_user,
+    "CHANGEUSRID": lambda definition, by: definition.changeusrid or by.regionuserid,
 }
 _ORIGINS: Final[Mapping[str, _Origin]] = {
     "group": lambda definition, _by: definition.group,
@@ -102,7 +102,7 @@ _ORIGINS: Final[Mapping[str, _Origin]] = {
     "start": lambda _definition, by: by.start,
     "now": lambda _definition, by: by.now,
     "user": lambda _definition, by: by.user,
-    "region": lambda _definition, by: by.region_user,
+    "region": lambda _definition, by: by.regionuserid,
     "release": lambda _definition, by: by.release,
 }
 

@@ -307,7 +307,7 @@ class Starts:
         self._leave_line(request)
         if request.handle is None:
             entry = attachable(region, request.transid)
-            user = request.userid if facility is None else facility.userid or region.options.default_user
+            user = request.userid if facility is None else facility.userid or region.options.dfltuser
             if entry is None or not may_start(region, request.transid, user, facility):
                 self._drop(request)
                 return

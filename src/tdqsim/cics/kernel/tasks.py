@@ -82,7 +82,7 @@ class Tasks(Generic[K]):
         """
         if userid:
             check_user(self._region.security, userid, "userid")
-        return userid or self._region.options.default_user
+        return userid or self._region.options.dfltuser
 
     def admit(self, transid: str, user: str, facility: Facility | None = None) -> None:
         """Check that a user may attach a transaction that the region knows.
@@ -113,13 +113,13 @@ class Tasks(Generic[K]):
 
     def system(self) -> K:
         """Make a task for the region itself, for writing messages; it is not listed."""
-        task = self._make(self._region, self.next_number(), SYSTEM_TRANSID, self._region.options.default_user)
+        task = self._make(self._region, self.next_number(), SYSTEM_TRANSID, self._region.options.dfltuser)
         task._implicit = True
         return task
 
     def alone(self) -> K:
         """Make the task for a command outside any task; later commands reuse it while nothing is left of it."""
-        task = self._make(self._region, 0, _OUTSIDE, self._region.options.default_user)
+        task = self._make(self._region, 0, _OUTSIDE, self._region.options.dfltuser)
         task._implicit = True
         return task
 

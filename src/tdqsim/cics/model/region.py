@@ -441,8 +441,8 @@ class RegionData:
         self.directory.refresh_all()
 
     def _take_policy(self, policy: SecurityPolicy | None) -> None:
-        check_user(policy, self.options.default_user, "default_user")
-        check_user(policy, self.options.region_user, "region_user")
+        check_user(policy, self.options.dfltuser, "dfltuser")
+        check_user(policy, self.options.regionuserid, "regionuserid")
         self._security = policy
 
     @property

@@ -252,7 +252,7 @@ class Ati:
             if self._gives_up(queue):
                 return
         if not userid or (security := region.security) is None:
-            userid = region.options.default_user
+            userid = region.options.dfltuser
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return

@@ -103,14 +103,14 @@ def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -
     if task is None:
         return
     reader.submitter = f"{task.transid} {task.number}"
-    reader.job_user = jobuserid or task._region.options.region_user
+    reader.job_user = jobuserid or task._region.options.regionuserid
     reader.check_user = partial(_check_job_user, task)
 
 
 def _check_job_user(task: TaskData, user: str) -> None:
     words = f"user {task.userid} may not submit a job with USER={user}"
     check_surrogate(
-        task, task._region.options.region_user if user == _SYSUID else user, "SUBMIT",
+        task, task._region.options.regionuserid if user == _SYSUID else user, "SUBMIT",
         unknown=Condition(Resp.NOTAUTH, detail=f"{words} (unknown user)"),
         refused=Condition(Resp.NOTAUTH, detail=f"{words} (surrogate)"),
     )  # fmt: skip

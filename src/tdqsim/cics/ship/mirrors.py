@@ -415,7 +415,7 @@ class Mirrors:
         connection = self.region.connections.get(self.name)
         if connection is None or connection.attachsec == "LOCAL":
             named = "" if connection is None else link_user(self.region.security, connection.securityname)
-            return named or self.region.options.default_user
+            return named or self.region.options.dfltuser
         policy = self.region.security
         if policy is not None and not policy.knows_user(userid):
             raise Condition(Resp.SYSIDERR, detail=f"region {self.region.applid}: user {userid} is not known here")

@@ -77,7 +77,7 @@ class CsdHome:
         commit: makes changes of the store's meta data, all or none.
         now: the local time.
         release: the release that changes definitions, CHANGEAGREL.
-        default_user: the user of commands without another one.
+        dfltuser: the user of commands without another one.
         region: the region, for INSTALL and security; None for a store without a running region.
         check: refuses a call from another thread, and one after the end; called with the name of the call.
     """
@@ -86,13 +86,13 @@ class CsdHome:
     commit: Callable[[Meta], None]
     now: Callable[[], datetime]
     release: str
-    default_user: str
+    dfltuser: str
     region: RegionData | None = None
     check: Callable[[str], None] = lambda _what: None
 
     def user_for(self, user: str) -> str:
         """A user, or the default user; UsageError if the security policy does not know the user."""
-        return user or self.default_user if self.region is None else self.region.task_manager.user_for(user)
+        return user or self.dfltuser if self.region is None else self.region.task_manager.user_for(user)
 
 
 def csd_of(region: RegionData, check: Callable[[str], None]) -> Csd:
@@ -101,12 +101,12 @@ def csd_of(region: RegionData, check: Callable[[str], None]) -> Csd:
         CsdHome(
             region.store, lambda meta: region.committer.commit(meta=meta),
             lambda: local_time(abstime(region.clock.time_ns(), region.zone)),
-            region.options.release, region.options.default_user, region, check,
+            region.options.release, region.options.dfltuser, region, check,
         )
     )  # fmt: skip
 
 
-def csd_in(store: Store, clock: Clock, zone: tzinfo, *, release: str, default_user: str) -> Csd:
+def csd_in(store: Store, clock: Clock, zone: tzinfo, *, release: str, dfltuser: str) -> Csd:
     """The CSD in a store without a region, as DFHCSDUP uses it before the region's first start.
 
     Args:
@@ -114,12 +114,12 @@ def csd_in(store: Store, clock: Clock, zone: tzinfo, *, release: str, default_us
         clock: the clock of the signatures.
         zone: the time zone of the region.
         release: the release of the region.
-        default_user: the user of commands without another one.
+        dfltuser: the user of commands without another one.
     """
     return Csd(
         CsdHome(
             store, lambda meta: store.durable.commit(meta=meta), lambda: local_time(abstime(clock.time_ns(), zone)),
-            release, default_user,
+            release, dfltuser,
         )
     )  # fmt: skip
 
@@ -145,7 +145,7 @@ class Csd:
     def __init__(self, home: CsdHome) -> None:
         self._home = home
         self._owner = True
-        self.user = home.default_user
+        self.user = home.dfltuser
         self.agent: Agent = "CSDAPI"
         self.handlers = True
 

@@ -254,7 +254,7 @@ def define_transaction(region: RegionData, definition: defs.Transaction) -> None
 def installer(region: RegionData, user: str, program: str = "") -> Installer:
     """The user, program and time of an installation, for the signature."""
     now = abstime(region.clock.time_ns(), region.zone)
-    return Installer(now, region.cold_start_abstime, user, region.options.region_user, region.options.release, program)
+    return Installer(now, region.cold_start_abstime, user, region.options.regionuserid, region.options.release, program)
 
 
 def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bool:

@@ -33,8 +33,8 @@ def _atiuserid(queue: IntraTdQueue, region: RegionData) -> str:
     if not queue.transid:
         return ""
     if region.security is None:
-        return str(region.options.default_user)  # tasks run for the default user if no security manager is active
-    return str(queue.userid or region.options.default_user)
+        return str(region.options.dfltuser)  # tasks run for the default user if no security manager is active
+    return str(queue.userid or region.options.dfltuser)
 
 
 def _indoubt(queue: IntraTdQueue, _region: RegionData) -> Cvda:

@@ -206,7 +206,7 @@ class Routing:
 
     def _begin_relay(self, entry: TransactionEntry, facility: Facility) -> None:
         region = self._region
-        user = facility.userid or region.options.default_user
+        user = facility.userid or region.options.dfltuser
         asked_by = entry.remotesystem
         region.task_manager.attach(entry, startcode="S", userid=user, facility=facility, args=(asked_by,))
 
@@ -310,7 +310,7 @@ class Routing:
         self._asking.add(system)
         try:
             entry = TransactionEntry(undefined(_SCHEDULER), handler=self._ask, defined=False)
-            region.task_manager.attach(entry, startcode="S", userid=region.options.default_user, args=(system,))
+            region.task_manager.attach(entry, startcode="S", userid=region.options.dfltuser, args=(system,))
         except BaseException:
             self._asking.discard(system)
             raise

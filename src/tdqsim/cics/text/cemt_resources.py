@@ -51,7 +51,7 @@ TERMINAL: Final = ResourceType[str, Facility, TerminalInfo](
     {
         "SERVSTATUS": lambda terminal, _region: Cvda.INSERVICE if terminal.inservice else Cvda.OUTSERVICE,
         "TRANSACTION": lambda terminal, _region: "" if terminal.task is None else terminal.task.transid,
-        "USERID": lambda terminal, region: terminal.userid or region.options.default_user,
+        "USERID": lambda terminal, region: terminal.userid or region.options.dfltuser,
     },
     keys=lambda region: region.terminals,
     find=_terminal,

@@ -306,7 +306,7 @@ def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile
             for batch in in_order(made.slices):
                 put_seeds(region.seed, batch)
                 feed.feed(batch)
-            for transid in spec.start if spec.start is not None else file.start:
+            for transid in spec.start if spec.start is not None else file.start_transactions:
                 region.start(transid)
             feed.finish()
     finally:

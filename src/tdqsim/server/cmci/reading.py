@@ -286,7 +286,7 @@ _COMPUTED: Final[Mapping[str, _Computed]] = {
     "@indirecttype": _indirecttype,
     "@startup": lambda region, _row, _place: _STARTUPS.get(region.recovery.start_type, region.recovery.start_type),
     "@sysid": lambda region, _row, _place: region.options.sysid,
-    "@dfltuser": lambda region, _row, _place: region.options.default_user,
+    "@dfltuser": lambda region, _row, _place: region.options.dfltuser,
     "@maxtasks": _maxtasks,
     "@tasks": lambda region, _row, _place: len(region.tasks),
     "@plex": lambda _region, _row, place: place.plex,

@@ -73,7 +73,7 @@ async def operate(host: Served, request: Request, region: PathRegion, line: Line
     command = operation_of_request(line.text)
     note_for_audit(request, operation=command.name, command=one_line(line.text.strip()))
     check_may(user, command)
-    answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.default_user))
+    answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.dfltuser))
     note_for_audit(request, resp="some of it failed" if answer.errors else "NORMAL")
     return cast("CemtAnswer", {"text": answer.text, **answer.as_dict()})
 
@@ -100,7 +100,7 @@ async def begin(
     idle_seconds: Annotated[float | None, Query(gt=0, le=BOUNDS["unit_idle_most"])] = None,
 ) -> OpenUnitOfWork:
     """Begin a unit of work that stays open between requests; it is backed out after a time without requests."""
-    unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.options.default_user, idle_seconds))
+    unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.options.dfltuser, idle_seconds))
     return {"id": unit, "region": region.applid}
 
 

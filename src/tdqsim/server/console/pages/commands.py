@@ -68,7 +68,7 @@ class _Cemt:
         except CemtError as error:
             self.screen.say(f" {text}\n {error}")
             return
-        userid = self.visit.caller.userid or self.region.options.default_user
+        userid = self.visit.caller.userid or self.region.options.dfltuser
         answer = await self.visit.do(requested, lambda: cemt(self.region, text, userid=userid), text=text)
         if answer is not REFUSED:
             self.screen.say("\n".join(answer.text.split("\n")[: _KEPT * 5]))
@@ -99,7 +99,7 @@ class _Ceci:
 
     @property
     def _user(self) -> str:
-        return self.visit.caller.userid or self.region.options.default_user
+        return self.visit.caller.userid or self.region.options.dfltuser
 
     async def enter(self) -> None:
         """Execute the line in the unit of work of the session, which begins with the first line."""
