@@ -71,7 +71,7 @@ def test_the_schema_takes_an_empty_name_where_it_may_be_omitted():
 def test_the_schema_of_region_files():
     schema = region_json_schema()
     assert json.loads(json.dumps(schema)) == schema
-    assert {"applid", "sysid", "definitions", "dd", "dfhintra", "start"} <= schema["properties"].keys()
+    assert {"applid", "sysid", "definitions", "dd", "dfhintra", "start_transactions"} <= schema["properties"].keys()
     assert "directory" not in schema["properties"]
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["DdCard"]["properties"]["disp"]["enum"][:4] == ["SHR", "OLD", "MOD", "NEW"]
@@ -122,14 +122,14 @@ def test_the_schema_of_pipeline_files_takes_what_the_pipeline_takes(tmp_path, te
     ("text", "right"),
     [
         ("directories: [pay]", True),
-        ("directories: [pay, {path: ship, store: s}]\nfaces: {http: 8470, control: yes, ibmi: no}", True),
+        ("directories: [pay, {path: ship, store: s}]\nlisteners: {http: 8470, control: yes, ibmi: no}", True),
         ("directories: [pay]\ntls: generated\nusers: users.yaml", True),
-        ("directories: [pay]\ntls: {certificate: a.pem, key: b.pem}\nfaces: {ibmi: {as-dtaq: 8472}}", True),
+        ("directories: [pay]\ntls: {certificate: a.pem, key: b.pem}\nlisteners: {ibmi: {as-dtaq: 8472}}", True),
         ("directories: []", False),
         ("directorys: [pay]", False),
-        ("directories: [pay]\nfaces: {htpp: 1}", False),
-        ("directories: [pay]\nfaces: {http: 70000}", False),
-        ("directories: [pay]\nfaces: {ibmi: {as-dtak: 8472}}", False),
+        ("directories: [pay]\nlisteners: {htpp: 1}", False),
+        ("directories: [pay]\nlisteners: {http: 70000}", False),
+        ("directories: [pay]\nlisteners: {ibmi: {as-dtak: 8472}}", False),
         ("directories: [pay]\ntls: generate", False),
         ("directories: [{pth: ship}]", False),
     ],

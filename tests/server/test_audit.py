@@ -65,7 +65,7 @@ def test_a_route_is_logged_by_its_operation_and_its_queue(api: TestClient) -> No
         api.patch(f"{REGION}/queues/NONE", json={"ENABLESTATUS": "DISABLED"})
         api.get(f"{REGION}/queues/PAYQ")  # it changes nothing
     written, refused = changes(lines)
-    about = {"face": "http", "userid": "(owner)", "origin": "testclient", "applid": "PAYREGN"}
+    about = {"interface": "http", "userid": "(owner)", "origin": "testclient", "applid": "PAYREGN"}
     path = f"{REGION}/queues/PAYQ/records"
     assert written == about | {
         "operation": "WRITEQ TD", "queue": "PAYQ", "method": "POST", "path": path, "status": 201,
@@ -146,7 +146,7 @@ def test_a_request_that_was_shipped_to_a_region_is_logged_there(host: Host) -> N
     (line,) = changes(lines)
     del line["task"]
     assert line == {
-        "face": "link", "userid": "CICSUSER", "operation": "WRITEQ TD", "applid": "SHIPREGN", "queue": "FARQ",
+        "interface": "link", "userid": "CICSUSER", "operation": "WRITEQ TD", "applid": "SHIPREGN", "queue": "FARQ",
         "resp": "NORMAL",
     }  # fmt: skip
 
@@ -159,7 +159,7 @@ def test_commands_that_were_shipped_are_logged_at_debug_only(host: Host) -> None
     assert stream.getvalue() == ""
     configure_log("json", "debug", stream)
     host.engine.submit(lambda: region.writeq_td("FARQ", b"secret")).result(60)
-    assert '"face": "link"' in stream.getvalue()
+    assert '"interface": "link"' in stream.getvalue()
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def place(tmp_path):
     (ibm / "system.yaml").write_text("name: PAYSYS\nlibraries: [PAYLIB]\ndefinitions: [queues.yaml]\n")
     (ibm / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80}\n")
     (tmp_path / "serve.yaml").write_text(
-        "directories:\n- {path: pay, store: stores/pay}\n- ship\n- ibm\nfaces: {http: 0, ibmi: yes}\n"
+        "directories:\n- {path: pay, store: stores/pay}\n- ship\n- ibm\nlisteners: {http: 0, ibmi: yes}\n"
     )
     (tmp_path / "stores").mkdir()
     return tmp_path
@@ -259,9 +259,9 @@ def _ask_mapper(port, name):
 def test_with_tls_host_servers_without_it_are_listened_to_only_when_they_are_named(place):
     Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
     over_tls = {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s", "as-database-s"}
-    for faces, more in (("yes", set()), ("{as-dtaq: 0, as-dtaq-s: 0, mapper: 0}", {"as-dtaq", "mapper"})):
+    for listeners, more in (("yes", set()), ("{as-dtaq: 0, as-dtaq-s: 0, mapper: 0}", {"as-dtaq", "mapper"})):
         (place / "serve.yaml").write_text(
-            f"directories: [ibm]\nfaces: {{ibmi: {faces}}}\ntls: generated\nusers: users.yaml\n"
+            f"directories: [ibm]\nlisteners: {{ibmi: {listeners}}}\ntls: generated\nusers: users.yaml\n"
         )
         with running(place / "serve.yaml") as found:
             ports = found["ports"]["ibmi"]["PAYSYS"]
@@ -277,7 +277,7 @@ def test_a_command_of_system_yaml_gives_a_profile_its_password(place):
     (place / "ibm" / "system.yaml").write_text(
         "name: PAYSYS\nsystem_values: {QPWDLVL: 2}\ncommands: [CRTUSRPRF USRPRF(ANNA) PASSWORD(SECRET1)]\n"
     )
-    (place / "serve.yaml").write_text("directories: [ibm]\nfaces: {ibmi: yes}\nusers: users.yaml\n")
+    (place / "serve.yaml").write_text("directories: [ibm]\nlisteners: {ibmi: yes}\nusers: users.yaml\n")
     with running(place / "serve.yaml"):
         pass
     anna = Users.load(place / "users.yaml").get("ANNA")
@@ -288,7 +288,7 @@ def test_where_the_path_of_the_control_socket_is_too_long_commands_find_the_serv
     long = place / ("x" * 100)
     long.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
-    (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
+    (place / "serve.yaml").write_text("directories: [pay]\nlisteners: {http: 0}\n")
     with running(place / "serve.yaml"):
         address = Address.find(place / "pay")
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address.url)
@@ -308,7 +308,7 @@ control._candidates = lambda: iter(())
 
 
 def test_without_a_folder_for_control_addresses_everything_else_is_served(place):
-    (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
+    (place / "serve.yaml").write_text("directories: [pay]\nlisteners: {http: 0}\n")
     with running(place / "serve.yaml", first=NO_CONTROL_FOLDER) as ready:
         assert Address.find(place / "pay") is None
         with Client(ready["url"], ready["token"], timeout=300) as client:
@@ -319,7 +319,7 @@ def test_without_a_folder_for_control_addresses_everything_else_is_served(place)
 
 
 def test_the_connections_of_all_faces_have_one_bound(place):
-    (place / "serve.yaml").write_text("directories: [ibm]\nfaces: {http: 0, ibmi: {mapper: 0}}\n")
+    (place / "serve.yaml").write_text("directories: [ibm]\nlisteners: {http: 0, ibmi: {mapper: 0}}\n")
     with running(place / "serve.yaml", most=3) as found:
         ports = found["ports"]["ibmi"]["PAYSYS"]
         held = [socket.create_connection(("127.0.0.1", ports["as-dtaq"])) for _ in range(3)]
@@ -384,8 +384,8 @@ def test_beyond_loopback_users_and_tls_are_asked_for(place, text, missing):
     [
         ("", "directories.*required"),
         ("directories: []", "directories"),
-        ("directories: [pay]\nfaces: {http: 99999}", ":2: faces.http"),
-        ("directories: [pay]\nfaces: {gopher: 70}", ":2: faces.gopher.*not known"),
+        ("directories: [pay]\nlisteners: {http: 99999}", ":2: listeners.http"),
+        ("directories: [pay]\nlisteners: {gopher: 70}", ":2: listeners.gopher.*not known"),
         ("directories: [pay]\nregions: {}", ":2: regions.*not known"),
         ("directories: [pay]\naddress: everywhere", ":2: address.*IP address"),
         ("directories:\n- {path: pay, stroe: x}", ":2: .*stroe"),
@@ -530,7 +530,7 @@ def test_spans_are_sent_if_the_file_asks_for_them(place):
             pass
 
     file = place / "serve.yaml"
-    file.write_text("directories: [pay]\nfaces: {http: 0}\ntrace: yes\n")
+    file.write_text("directories: [pay]\nlisteners: {http: 0}\ntrace: yes\n")
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
         Thread(target=collector.serve_forever).start()
         try:

@@ -3,7 +3,7 @@
 =============  ========================================================================================
 key            value
 =============  ========================================================================================
-face           http, console, command line, link, mapepire, or the service of a host server such as as-dtaq
+interface      http, console, command line, link, mapepire, or the service of a host server such as as-dtaq
 userid         the user; ``(owner)`` for the owner of the process, None if no user has signed on
 origin         the address of the client; ``local`` for the command line
 operation      the command, or the name of another operation (``facts/operations.tsv``)
@@ -88,7 +88,11 @@ def audit(interface: str, userid: str | None, operation: str, **facts: str | int
     values = {key: value for key, value in given.items() if value not in (None, "")}
     write = _log.debug if interface == LINK else _log.info
     write(
-        "change", face=interface, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values
+        "change",
+        interface=interface,
+        userid=OWNER_NAME if userid == "" else userid,
+        operation=one_line(operation),
+        **values,
     )
 
 

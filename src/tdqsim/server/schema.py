@@ -19,8 +19,8 @@ def serve_json_schema() -> dict[str, Any]:
     directories = schema["properties"]["directories"]
     directories["items"] = {"anyOf": [{"type": "string", "minLength": 1}, directories["items"]]}
     directories["minItems"] = 1
-    faces = schema["$defs"]["ListenerPorts"]["properties"]
+    listeners = schema["$defs"]["ListenerPorts"]["properties"]
     schema["properties"]["trace"] = _YES | {"description": schema["properties"]["trace"]["description"]}
-    faces["control"] = _YES | {"description": faces["control"]["description"]}
-    faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]
+    listeners["control"] = _YES | {"description": listeners["control"]["description"]}
+    listeners["ibmi"]["anyOf"] = [_YES, *(each for each in listeners["ibmi"]["anyOf"] if each.get("type") != "boolean")]
     return schema

@@ -6,7 +6,7 @@
     - pay
     - {path: ship, store: stores/ship}
     address: 127.0.0.1
-    faces: {http: 8470, control: yes, ibmi: 0}
+    listeners: {http: 8470, control: yes, ibmi: 0}
     tls: generated
     users: users.yaml
     cmci: {plex: PAYPLEX}
@@ -180,7 +180,7 @@ class ServeFile(_Strict):
     Attributes:
         directories: the directories to serve.
         address: the address that the server listens on.
-        faces: the listeners with their ports.
+        listeners: the listeners with their ports.
         tls: ``generated``, or a certificate with its key; default: no TLS.
         users: the users file; default: none.
         cmci: the management interface, or no; default: it is served.
@@ -193,7 +193,7 @@ class ServeFile(_Strict):
 
     directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
     address: Annotated[str, Field(max_length=45), AfterValidator(_check_address)] = "127.0.0.1"
-    faces: ListenerPorts = ListenerPorts()
+    listeners: ListenerPorts = ListenerPorts()
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
     cmci: Annotated[Cmci | None, BeforeValidator(_cmci)] = Cmci()
@@ -238,7 +238,7 @@ def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeF
     if store is not None and len(directories) != 1:
         raise UsageError("a store can be given for one directory only; for several, use serve.yaml")
     places = [ServedPlace(path=str(each), store="" if store is None else str(store)) for each in directories]
-    return ServeFile(directories=tuple(places), faces=ListenerPorts(ibmi=True))
+    return ServeFile(directories=tuple(places), listeners=ListenerPorts(ibmi=True))
 
 
 def changed(
@@ -268,7 +268,7 @@ def changed(
             raise ServeError(f"address {address[:45]!r}: {error}") from None
     ports = {name: each for name, each in (("http", port), ("debug", debug)) if each is not None}
     if ports:
-        update["faces"] = config.faces.model_copy(update=ports)
+        update["listeners"] = config.listeners.model_copy(update=ports)
     log = {name: each for name, each in (("format", log_format), ("level", log_level)) if each is not None}
     if log:
         update["log"] = config.log.model_copy(update=log)

@@ -140,7 +140,7 @@ def server(tmp_path_factory):
         "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: ERRQ, type: INTRA}\n"
     )
     (place / "serve.yaml").write_text(
-        "directories: [region, pay]\nfaces: {http: 0, control: no}\ntls: generated\nusers: users.yaml\ncmci: {plex: simplex}\n"
+        "directories: [region, pay]\nlisteners: {http: 0, control: no}\ntls: generated\nusers: users.yaml\ncmci: {plex: simplex}\n"
     )
     users = Users([User("ANNA", frozenset({Role.operate}), password=hashed(PASSWORD))])
     users.write(place / "users.yaml")

@@ -297,7 +297,7 @@ def test_commands_and_changes_of_data_queues_are_in_the_audit_log(served, connec
         queue.socket.close()
         eventually(lambda: len([line for line in lines if line["event"] == "change"]) == 3)
     command, sent, received = [line for line in lines if line["event"] == "change"]
-    assert (command["face"], command["operation"], command["userid"]) == ("as-rmtcmd", "CRTUSRPRF", "ANNA")
-    assert (sent["face"], sent["operation"], sent["dtaq"], sent["times"]) == ("as-dtaq", "QSNDDTAQ", "QGPL/Q", 3)
+    assert (command["interface"], command["operation"], command["userid"]) == ("as-rmtcmd", "CRTUSRPRF", "ANNA")
+    assert (sent["interface"], sent["operation"], sent["dtaq"], sent["times"]) == ("as-dtaq", "QSNDDTAQ", "QGPL/Q", 3)
     assert (received["operation"], received["times"], received["system"]) == ("QRCVDTAQ", 1, "SYS1")
     assert "SECRET" not in str(lines)

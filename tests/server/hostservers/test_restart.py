@@ -40,11 +40,11 @@ class Place:
             "name: PAYSYS\ncommands:\n- CRTUSRPRF USRPRF(ANNA) PASSWORD(SECRET1PW)\n"
             "- CRTDTAQ DTAQ(QGPL/KEYED) MAXLEN(20) SEQ(*KEYED) KEYLEN(3) FORCE(*YES) AUT(*ALL)\n"
         )
-        faces = dict(zip([*NAMES, *(f"{name}-s" for name in NAMES)], self._ports, strict=True))
-        listed = ", ".join(f"{name}: {port}" for name, port in faces.items())
+        listeners = dict(zip([*NAMES, *(f"{name}-s" for name in NAMES)], self._ports, strict=True))
+        listed = ", ".join(f"{name}: {port}" for name, port in listeners.items())
         (folder / "serve.yaml").write_text(
             "directories: [{path: system, store: store}]\ntls: {certificate: cert.pem, key: key.pem}\n"
-            f"faces: {{http: 0, control: no, mapepire: 0, ibmi: {{{listed}}}}}\n"
+            f"listeners: {{http: 0, control: no, mapepire: 0, ibmi: {{{listed}}}}}\n"
         )
 
     @contextmanager

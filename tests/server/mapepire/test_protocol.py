@@ -271,7 +271,7 @@ def test_audit_log_has_one_line_for_each_statement_of_a_connection(client, door)
             one.receive()
         eventually(lambda: not door.do(lambda: len(door.system.jobs)))
     same = {
-        "event": "change", "log_level": "info", "face": "mapepire", "userid": "ANNA", "client": "Python Client",
+        "event": "change", "log_level": "info", "interface": "mapepire", "userid": "ANNA", "client": "Python Client",
         "origin": "127.0.0.1", "system": "SYS1", "job": job,
     }  # fmt: skip
     assert lines == [

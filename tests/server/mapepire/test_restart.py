@@ -83,7 +83,7 @@ def place(tmp_path):
         "- CRTDTAQ DTAQ(QGPL/FORCED) MAXLEN(20) FORCE(*YES) AUT(*ALL)\n"
     )
     (tmp_path / "serve.yaml").write_text(
-        "directories: [{path: system, store: store}]\nfaces: {http: 0, control: no, mapepire: 0}\ntls: generated\n"
+        "directories: [{path: system, store: store}]\nlisteners: {http: 0, control: no, mapepire: 0}\ntls: generated\n"
     )
     (tmp_path / "client.py").write_text(CLIENT)
     return tmp_path

@@ -19,6 +19,6 @@ def test_mapepire_that_cannot_be_served_is_refused_at_the_start(tmp_path, more, 
         (tmp_path / name / "system.yaml").write_text(f"name: SYS{name}\n")
     directories = "[A, B]" if more else "[A]"
     file = tmp_path / "serve.yaml"
-    file.write_text(f"directories: {directories}\nfaces: {{mapepire: 0, control: no}}\n{more}")
+    file.write_text(f"directories: {directories}\nlisteners: {{mapepire: 0, control: no}}\n{more}")
     with pytest.raises(UsageError, match=why):
         serve(load_serve_file(file))

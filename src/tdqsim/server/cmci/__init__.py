@@ -1,4 +1,4 @@
-"""The management interface (CMCI): ``/CICSSystemManagement`` on the port of the HTTP face.
+"""The management interface (CMCI): ``/CICSSystemManagement`` on the port of the HTTP listener.
 
 Management clients list, inquire, change and install resources by it: Ansible (``ibm.ibm_zos_cics``), the Zowe command
 line and SDK, CICS Explorer. They name a resource, a context (the APPLID of a region, or the plex of all regions that

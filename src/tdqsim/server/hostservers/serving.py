@@ -27,9 +27,9 @@ async def host_servers(
     Raises:
         TdqError: a port cannot be used, or ports are named for several systems.
     """
-    given = config.faces.ibmi if isinstance(config.faces.ibmi, dict) else {}
+    given = config.listeners.ibmi if isinstance(config.listeners.ibmi, dict) else {}
     if given and len(host.systems) > 1:
-        raise UsageError("faces: ibmi: ports can be named for one system only; for several, use yes for free ports")
+        raise UsageError("listeners: ibmi: ports can be named for one system only; for several, use yes for free ports")
     ports: dict[str, int] = {str(name): port for name, port in given.items() if name != "mapper"}
     mapper = next((port for name, port in given.items() if name == "mapper"), None)
     accounts = host.accounts

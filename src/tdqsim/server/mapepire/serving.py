@@ -27,20 +27,20 @@ async def mapepire(
         TdqError: the port cannot be used, there is not exactly one system, or there is no TLS.
     """
     if len(host.systems) != 1:
-        raise UsageError(f"faces: mapepire: one system can be served, and there are {len(host.systems)}")
+        raise UsageError(f"listeners: mapepire: one system can be served, and there are {len(host.systems)}")
     if certificate is None:
-        raise UsageError("faces: mapepire: its clients always use TLS; add `tls: generated`, or a certificate")
+        raise UsageError("listeners: mapepire: its clients always use TLS; add `tls: generated`, or a certificate")
     accounts = host.accounts
     assert accounts is not None, "the host was made for IBM i clients"
     (system,) = host.systems.values()
     server = Mapepire(
-        host.engine, system, accounts, address=config.address, port=config.faces.mapepire or 0,
+        host.engine, system, accounts, address=config.address, port=config.listeners.mapepire or 0,
         tls=certificate.context(), connections=connections,
     )  # fmt: skip
     try:
         await server.start()
     except OSError as error:
-        raise cannot_listen("Mapepire", config.address, config.faces.mapepire, error) from error
+        raise cannot_listen("Mapepire", config.address, config.listeners.mapepire, error) from error
     try:
         yield server.port
     finally:
