@@ -133,8 +133,8 @@ CASES = [
 @pytest.fixture
 def task():
     with Region([]) as region:
-        data = DataFile(key_length=2, longest=20)
-        region.files.define("BYCH", Path(data, key_length=1, key_position=2))
+        data = DataFile(keylength=2, recordsize=20)
+        region.files.define("BYCH", Path(data, keylength=1, keyposition=2))
         for key in (b"A1", b"A2"):
             data.put(key, key + b"X record")
         region.files.define("ACCT", data)

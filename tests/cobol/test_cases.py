@@ -114,7 +114,7 @@ cases:
           - {layout: copy/PAYREC.cpy, fields: {PAY-ID: 42, PAY-NAME: MILLER, PAY-AMOUNT: "12.50"}}
           - {layout: copy/PAYREC.cpy, fields: {PAY-ID: "7", PAY-AMOUNT: "-1.25", PAY-COUNT: "-3"}}
       files:
-        ACCT: {key_length: 2, records: [K1OLD, K2NEW]}
+        ACCT: {keylength: 2, records: [K1OLD, K2NEW]}
       stubs:
         - {command: START, answer: {}}
     when:

@@ -57,8 +57,8 @@ def made(place: Path, durability: Durability, *given: Any) -> Region:
     region.clock.freeze()
     region.register("TRIG", lambda _task: None)
     region.ts.define_model("R", recovery=True)
-    region.files.define("KEPT", DataFile("KSDS", key_length=1, longest=3), recoverable=True, kept=True)
-    region.files.define("ONCE", DataFile("KSDS", key_length=1, longest=3), kept=True)
+    region.files.define("KEPT", DataFile("KSDS", keylength=1, recordsize=3), recoverable=True, kept=True)
+    region.files.define("ONCE", DataFile("KSDS", keylength=1, recordsize=3), kept=True)
     return region
 
 

@@ -80,7 +80,7 @@ def temporary_storage(region: Region) -> None:
 
 
 def files(region: Region) -> None:
-    data = DataFile(key_length=2)
+    data = DataFile(keylength=2)
     region.files.define("ACCT", data, kept=True)
     assert data.at_or_after(b"") is None
     with region.task() as task:

@@ -37,7 +37,7 @@ def tasks(*programs: Callable[[Task], object]) -> Callable[[Stage], Region]:
     def scenario(stage: Stage) -> Region:
         region = stage.region(QUEUES)
         for name in ("ONE", "TWO"):
-            region.files.define(name, DataFile("KSDS", key_length=1, key_position=0))
+            region.files.define(name, DataFile("KSDS", keylength=1, keyposition=0))
         for program in programs:
             region.start(program)
         region.run()

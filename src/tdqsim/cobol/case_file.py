@@ -22,8 +22,8 @@
             OUTQ: [{like: "PAID 42*"}]
             PAYQ: []
 
-A file is called ``NAME.case.yaml``. Every value is text as it is written. Paths are relative to the file. The region is
-that of the nearest ``region.yaml`` in the directory of the file or above it.
+A file is called ``NAME.case.yaml``. Every value is text as it is written.
+Paths are relative to the file. The region is that of the nearest ``region.yaml`` in the directory of the file or above it.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ class CaseFileData(_StrictCase):
     """A file of the region: its records, and how they are found where no FILE definition says it.
 
     Attributes:
-        key_length: bytes of the key.
-        key_position: where it begins in the record, from 0.
+        keylength: bytes of the key.
+        keyposition: where it begins in the record, from 0.
         records: the records.
     """
 
-    key_length: int = Field(ge=1, le=255)
-    key_position: int = Field(default=0, ge=0)
+    keylength: int = Field(ge=1, le=255)
+    keyposition: int = Field(default=0, ge=0)
     records: _Records = ()
 
 

@@ -182,7 +182,7 @@ class _Run:
             for each in records:
                 self.region.ts.write(name, self.bytes_of(each))
         for name, data in given.files.items():
-            file = DataFile("KSDS", key_length=data.key_length, key_position=data.key_position)
+            file = DataFile("KSDS", keylength=data.keylength, keyposition=data.keyposition)
             for record in (self.bytes_of(each, name) for each in data.records):
                 file.put(file.key_of(record), record)
             self.region.files.define(name, file)

@@ -13,7 +13,7 @@ KEYS = (b"A1", b"A2", b"B1", b"C9")
 @pytest.fixture
 def region():
     with Region([]) as region:
-        data = DataFile(key_length=2, longest=20)
+        data = DataFile(keylength=2, recordsize=20)
         for key in KEYS:
             data.put(key, key + b" record")
         region.files.define("ACCT", data, recoverable=True)
@@ -35,9 +35,9 @@ def refused(call, *args, **options):
 @pytest.mark.parametrize(("length", "position"), [(0, 0), (256, 0), (4, -1), (4, 17)])
 def test_a_key_lies_in_the_record(length, position):
     with pytest.raises(TdqError, match=f"a key of {length} bytes at {position}: allowed are 1 to 255 bytes inside"):
-        DataFile(key_length=length, key_position=position, longest=20 if length == 4 else 1000)
-    assert DataFile(key_length=4, key_position=16, longest=20).key_position == 16
-    assert DataFile(key_length=255, longest=255).key_length == 255
+        DataFile(keylength=length, keyposition=position, recordsize=20 if length == 4 else 1000)
+    assert DataFile(keylength=4, keyposition=16, recordsize=20).keyposition == 16
+    assert DataFile(keylength=255, recordsize=255).keylength == 255
 
 
 def test_a_full_key(task):
@@ -87,7 +87,7 @@ def test_a_record_too_long_is_cut_and_comes_with_its_length(task):
 
 
 def test_names_and_operations_are_looked_at_first(region, task):
-    region.files.define("LOOK", DataFile(key_length=2), operations=("READ",))
+    region.files.define("LOOK", DataFile(keylength=2), operations=("READ",))
     assert refused(task.read_file, "NONE", b"A1") == ("FILENOTFOUND", 1)
     assert refused(task.write_file, "LOOK", b"A1", b"A1") == ("INVREQ", 20)
     region.files.find("LOOK", "READ").enablestatus = "DISABLED"
@@ -142,7 +142,7 @@ def held_until(region, name, release):
 
 
 def test_unlock_lets_another_task_have_the_record(region):
-    data = DataFile(key_length=2, longest=20)
+    data = DataFile(keylength=2, recordsize=20)
     data.put(b"A1", b"A1 record")
     region.files.define("NORECOV", data)
     assert held_until(region, "NORECOV", lambda first: first.unlock("NORECOV"))
@@ -172,7 +172,7 @@ def two_tasks(region, first, second):
 
 @pytest.mark.parametrize("recoverable", [True, False])
 def test_a_record_that_its_holder_deletes_is_not_found_by_the_task_that_waits_for_it(region, recoverable):
-    region.files.define("FILE", DataFile(key_length=2), recoverable=recoverable)
+    region.files.define("FILE", DataFile(keylength=2), recoverable=recoverable)
     with region.task() as task:
         task.write_file("FILE", b"A1 record", b"A1")
 
@@ -202,7 +202,7 @@ def test_a_record_whose_deletion_is_backed_out_cannot_be_added_again(region):
 
 
 def test_delete_with_a_key_waits_for_the_holder_of_the_record(region):
-    region.files.define("NORECOV", DataFile(key_length=2))
+    region.files.define("NORECOV", DataFile(keylength=2))
     with region.task() as task:
         task.write_file("NORECOV", b"A1 record", b"A1")
 
@@ -417,7 +417,7 @@ def test_where_a_browse_begins(task, verb):
 @pytest.mark.parametrize("verb", ["startbr", "resetbr"])
 @pytest.mark.parametrize(("organisation", "word", "second"), [("ESDS", "rba", 6), ("RRDS", "rrn", 2)])
 def test_a_browse_by_number(region, task, verb, organisation, word, second):
-    region.files.define("NUMB", DataFile(organisation, longest=20))
+    region.files.define("NUMB", DataFile(organisation, recordsize=20))
     task.write_file("NUMB", b"first ", (1).to_bytes(4, "big"))
     task.write_file("NUMB", b"second", (2).to_bytes(4, "big"))
     number = second.to_bytes(4, "big")
@@ -431,7 +431,7 @@ def test_a_browse_by_number(region, task, verb, organisation, word, second):
 
 
 def test_a_record_is_deleted_by_its_number(region, task):
-    region.files.define("SLOT", DataFile("RRDS", longest=20))
+    region.files.define("SLOT", DataFile("RRDS", recordsize=20))
     task.write_file("SLOT", b"seven", bytes([0, 0, 0, 7]))
     assert task.delete_file("SLOT", bytes([0, 0, 0, 7]), rrn=True) == {"NUMREC": 1}
     assert refused(task.read_file, "SLOT", bytes([0, 0, 0, 7]), rrn=True) == ("NOTFND", 80)
@@ -461,8 +461,8 @@ def test_a_generic_browse_does_not_go_back(task):
 
 
 def test_equal_alternate_keys_raise_dupkey_but_for_the_last(region, task):
-    data = DataFile(key_length=2, longest=20)
-    region.files.define("CITY", Path(data, key_length=4, key_position=2))
+    data = DataFile(keylength=2, recordsize=20)
+    region.files.define("CITY", Path(data, keylength=4, keyposition=2))
     for key, city in ((b"K3", b"ROM "), (b"K1", b"ROM "), (b"K2", b"ROM "), (b"K4", b"OSLO")):
         data.put(key, key + city)
     task.startbr("CITY", b"ROM ")
@@ -479,7 +479,7 @@ def test_equal_alternate_keys_raise_dupkey_but_for_the_last(region, task):
 
 
 def test_an_esds_gives_addresses_and_deletes_nothing(region, task):
-    region.files.define("LOG", DataFile("ESDS", longest=20))
+    region.files.define("LOG", DataFile("ESDS", recordsize=20))
     assert task.write_file("LOG", b"12345") == {"RIDFLD": bytes(4)}
     assert task.write_file("LOG", b"678") == {"RIDFLD": bytes([0, 0, 0, 5])}
     assert task.read_file("LOG", bytes([0, 0, 0, 5]), rba=True).data == b"678"
@@ -487,7 +487,7 @@ def test_an_esds_gives_addresses_and_deletes_nothing(region, task):
 
 
 def test_the_address_of_a_record_that_was_written_is_received_as_text(region, task):
-    region.files.define("LOG", DataFile("ESDS", longest=20))
+    region.files.define("LOG", DataFile("ESDS", recordsize=20))
     got = {"REC": b"12345", "AT": b"\xff\xff\xff\xff"}
     task.execute("WRITE FILE('LOG') FROM(REC) RIDFLD(AT) RBA", got)
     task.execute("WRITE FILE('LOG') FROM(REC) RIDFLD(AT) RBA", got)
@@ -495,7 +495,7 @@ def test_the_address_of_a_record_that_was_written_is_received_as_text(region, ta
 
 
 def test_an_rrds_has_numbers(region, task):
-    region.files.define("SLOT", DataFile("RRDS", longest=20))
+    region.files.define("SLOT", DataFile("RRDS", recordsize=20))
     task.write_file("SLOT", b"seven", bytes([0, 0, 0, 7]))
     assert refused(task.write_file, "SLOT", b"again", bytes([0, 0, 0, 7])) == ("DUPREC", 150)
     task.startbr("SLOT", bytes([0, 0, 0, 1]), rrn=True)
@@ -511,7 +511,7 @@ def test_a_file_is_disabled_and_enabled_again(task):
 
 def test_inquire_file_goes_over_all_files_and_shows_their_states():
     with Region([]) as region:
-        region.files.define("ONE", DataFile(key_length=2, longest=20))
+        region.files.define("ONE", DataFile(keylength=2, recordsize=20))
         region.files.define("TWO", DataFile("ESDS"), operations=("READ",), recoverable=True)
         with region.task() as task:
             task.set_file("ONE", openstatus=19)
@@ -539,7 +539,7 @@ def test_a_browse_turns_at_a_record_that_was_deleted(task):
 
 
 def test_a_browse_of_a_path_turns_at_a_record_that_was_deleted(region, task):
-    region.files.define("CODE", Path(region.files.known["ACCT"].data, key_length=2, key_position=0))
+    region.files.define("CODE", Path(region.files.known["ACCT"].data, keylength=2, keyposition=0))
     task.startbr("CODE", b"A2")
     assert task.readnext("CODE").ridfld == b"A2"
     task.delete_file("ACCT", b"A2")

@@ -77,7 +77,7 @@ def test_what_a_definition_does_not_allow(region, file, operation, name, resp2):
 def test_a_file_whose_data_set_is_not_known_cannot_be_opened(region):
     met = expect_rule("FILE-NOTOPEN-DATASET", call, region, "read_file", "BARE", b"A1")
     assert "PROD.BARE is not known" in str(met)
-    data = DataFile(key_length=3)
+    data = DataFile(keylength=3)
     data.put(b"ABC", b"ABC here")
     region.files.define_data_set("prod.bare", data)
     assert call(region, "read_file", "BARE", b"ABC").data == b"ABC here"

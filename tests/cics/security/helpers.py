@@ -49,6 +49,6 @@ def messages(reg: Region, queue: str) -> str:
 
 def ksds(*records: bytes) -> DataFile:
     """A data set with keys of two bytes at the beginning of the records."""
-    data = DataFile(key_length=2)
+    data = DataFile(keylength=2)
     data.load({record[:2]: record for record in records})
     return data

@@ -164,7 +164,7 @@ def test_programs():
 def test_files():
     names = ("reads", "update_reads", "browses", "adds", "rewrites", "deletes")
     with Region(**PLAIN) as region, region.task() as task:
-        region.files.define("ACCT", DataFile(key_length=2, longest=20))
+        region.files.define("ACCT", DataFile(keylength=2, recordsize=20))
         for key in (b"01", b"02", b"03"):
             task.write_file("ACCT", key + b"A", key)
         task.read_file("ACCT", b"01")
@@ -186,7 +186,7 @@ def test_files():
 
 def test_everything_at_once_is_json():
     with Region(CLASSES, **PLAIN) as region:
-        region.files.define("ACCT", DataFile(key_length=2, longest=20))
+        region.files.define("ACCT", DataFile(keylength=2, recordsize=20))
         region.programs.register("SUBP", lambda _task: None)
         found = region.statistics.now().as_dict()["records"]
         assert [(each["record"], each.get("name")) for each in found] == [

@@ -183,7 +183,7 @@ def test_a_region_that_fails_writes_none(reg):
 
 @pytest.mark.rule("STATS-FILE-CLOSED")
 def test_a_closed_file_leaves_its_counts(reg, task):
-    reg.files.define("ACCT", DataFile(key_length=2, longest=20))
+    reg.files.define("ACCT", DataFile(keylength=2, recordsize=20))
     task.write_file("ACCT", b"01A", b"01")
     task.set_file("ACCT", openstatus=Cvda.CLOSED)
     task.set_file("ACCT", openstatus=Cvda.CLOSED)

@@ -234,7 +234,7 @@ def test_the_syntax_of_every_resource_type_can_be_asked_for():
 def others():
     definitions = [define_transaction(name="PAYP", program="PAYPROG"), define_terminal(name="T001")]
     with Region(definitions, supplied_queues=False) as reg:
-        reg.files.define("ACCT", DataFile(key_length=2, longest=20))
+        reg.files.define("ACCT", DataFile(keylength=2, recordsize=20))
         reg.programs.register("SUBP", lambda _task: None)
         reg.register("PAYP", lambda task: task.delay(hours=1))
         reg.writeq_ts("BASKET", b"one")

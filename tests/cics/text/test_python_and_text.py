@@ -415,7 +415,7 @@ def prepare(task):
 
 def furnish(reg):
     """A file, a program and a map, as neither is defined by what is installed."""
-    data = DataFile(key_length=2, longest=20)
+    data = DataFile(keylength=2, recordsize=20)
     for key in (b"A1", b"A2", b"B1", b"C9"):
         data.put(key, key + b" record")
     reg.files.define("ACCT", data, recoverable=True)

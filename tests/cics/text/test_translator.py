@@ -56,7 +56,7 @@ def test_a_bytearray_is_an_area_of_fixed_length(task):
 
 @pytest.mark.parametrize("area", [bytes, bytearray])
 def test_a_browse_goes_where_the_key_in_the_area_says(reg, task, area):
-    data = DataFile(key_length=2, longest=20)
+    data = DataFile(keylength=2, recordsize=20)
     for key in (b"A1", b"B1", b"C1"):
         data.put(key, key + b" record")
     reg.files.define("ACCT", data)

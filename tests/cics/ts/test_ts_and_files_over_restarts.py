@@ -23,7 +23,7 @@ class Runs:
         return region
 
     def file(self, region: Region, **options) -> DataFile:
-        data = DataFile(key_length=2)
+        data = DataFile(keylength=2)
         data.put(b"A1", b"A1 first")
         region.files.define("ACCT", data, kept=True, **options)
         return data

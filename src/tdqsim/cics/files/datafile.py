@@ -30,7 +30,7 @@ class RecordView(Protocol):
     """Records in the order of an identification: a data set by its own, or a path by its alternate key."""
 
     @property
-    def key_length(self) -> int:
+    def keylength(self) -> int:
         """Bytes of an identification."""
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
@@ -51,9 +51,9 @@ class DataFile:
 
     Args:
         organisation: KSDS, ESDS or RRDS.
-        key_length, key_position: the length and position (from 0) of the key of a KSDS.
-        longest: the longest record, in bytes.
-        fixed: whether all records have that length.
+        keylength, keyposition: the length and position (from 0) of the key of a KSDS.
+        recordsize: the longest record, in bytes.
+        recordformat: F if all records have that length, otherwise V.
 
     Attributes:
         records: identification -> record.
@@ -65,20 +65,20 @@ class DataFile:
         self,
         organisation: Organisation = "KSDS",
         *,
-        key_length: int = 0,
-        key_position: int = 0,
-        longest: int = 32767,
-        fixed: bool = False,
+        keylength: int = 0,
+        keyposition: int = 0,
+        recordsize: int = 32767,
+        recordformat: Literal["V", "F"] = "V",
     ) -> None:
-        if organisation == "KSDS" and not (0 < key_length <= 255 and 0 <= key_position <= longest - key_length):
+        if organisation == "KSDS" and not (0 < keylength <= 255 and 0 <= keyposition <= recordsize - keylength):
             raise UsageError(
-                f"a key of {key_length} bytes at {key_position}: allowed are 1 to 255 bytes inside the record"
+                f"a key of {keylength} bytes at {keyposition}: allowed are 1 to 255 bytes inside the record"
             )
         self.organisation = organisation
-        self.key_length = key_length if organisation == "KSDS" else NUMBER_SIZE
-        self.key_position = key_position
-        self.longest = longest
-        self.fixed = fixed
+        self.keylength = keylength if organisation == "KSDS" else NUMBER_SIZE
+        self.keyposition = keyposition
+        self.recordsize = recordsize
+        self.recordformat = recordformat
         self.records = _in_order()
         self.paths: list[Path] = []
         self.kept_as = b""
@@ -93,7 +93,7 @@ class DataFile:
 
     def key_of(self, record: bytes) -> bytes:
         """The key inside a record of a KSDS."""
-        return record[self.key_position : self.key_position + self.key_length]
+        return record[self.keyposition : self.keyposition + self.keylength]
 
     def next_address(self) -> bytes:
         """The address of the next record of an ESDS: after all records that it ever had."""
@@ -148,14 +148,14 @@ class Path:
 
     Args:
         base: the data set, which updates the path from now on.
-        key_length, key_position: the length and position of the alternate key.
+        keylength, keyposition: the length and position of the alternate key.
         unique: whether no two records may have the same alternate key.
     """
 
-    def __init__(self, base: DataFile, *, key_length: int, key_position: int, unique: bool = False) -> None:
+    def __init__(self, base: DataFile, *, keylength: int, keyposition: int, unique: bool = False) -> None:
         self.base = base
-        self.key_length = key_length
-        self.key_position = key_position
+        self.keylength = keylength
+        self.keyposition = keyposition
         self.unique = unique
         self._written = 0
         self._place_of: dict[bytes, bytes] = {}
@@ -165,8 +165,8 @@ class Path:
         base.paths.append(self)
 
     def _alternate(self, record: bytes) -> bytes | None:
-        key = record[self.key_position : self.key_position + self.key_length]
-        return key if len(key) == self.key_length else None
+        key = record[self.keyposition : self.keyposition + self.keylength]
+        return key if len(key) == self.keylength else None
 
     def note(self, key: bytes, record: bytes) -> None:
         """Add a record to the index."""
@@ -208,7 +208,7 @@ class Path:
 
     def shown(self, place: bytes) -> bytes:
         """See :class:`RecordView`."""
-        return place[: self.key_length]
+        return place[: self.keylength]
 
     def _place(self, index: int) -> tuple[bytes, bytes] | None:
         if not 0 <= index < len(self._places):

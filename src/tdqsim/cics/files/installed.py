@@ -31,16 +31,12 @@ def make_data_set(definition: File, base: DataFile | Path | None) -> DataFile | 
         definition: of a file.
         base: for a path the data set that RELATE names.
     """
-    length, position = definition.keylength, definition.keyposition
+    key = {"keylength": definition.keylength, "keyposition": definition.keyposition}
     if definition.relate:
-        unique = definition.uniquekey == "YES"
-        return (
-            Path(base, key_length=length, key_position=position, unique=unique) if isinstance(base, DataFile) else None
-        )
+        return Path(base, **key, unique=definition.uniquekey == "YES") if isinstance(base, DataFile) else None
     organisation: Organisation = "KSDS"
     if definition.organisation in ("ESDS", "RRDS"):
         organisation = "ESDS" if definition.organisation == "ESDS" else "RRDS"
-    elif not length:
+    elif not definition.keylength:
         return None
-    longest, fixed = definition.recordsize, definition.recordformat == "F"
-    return DataFile(organisation, key_length=length, key_position=position, longest=longest, fixed=fixed)
+    return DataFile(organisation, **key, recordsize=definition.recordsize, recordformat=definition.recordformat)

@@ -66,7 +66,7 @@ class Search(NamedTuple):
         Raises:
             Condition: INVREQ 25, 26, 42: KEYLENGTH does not fit the file's keys or GENERIC.
         """
-        full = NUMBER_SIZE if numbers else file.view.key_length
+        full = NUMBER_SIZE if numbers else file.view.keylength
         if generic and keylength is not None and keylength < 0:
             raise Condition(Resp.INVREQ, 42, f"KEYLENGTH is {keylength}; a generic key has 0 to {full - 1} bytes")
         if generic and (keylength is None or keylength >= full):
@@ -224,12 +224,14 @@ def _change(task: TaskBase, file: FileEntry, records: Mapping[bytes, bytes | Non
 
 def _check_length(file: FileEntry, record: bytes) -> bytes:
     data = file.data
-    if data.fixed and len(record) != data.longest:
+    if data.recordformat == "F" and len(record) != data.recordsize:
         raise Condition(
-            Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.longest}"
+            Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.recordsize}"
         )
-    if not 0 < len(record) <= data.longest:
-        raise Condition(Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes 1 to {data.longest}")
+    if not 0 < len(record) <= data.recordsize:
+        raise Condition(
+            Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes 1 to {data.recordsize}"
+        )
     return record
 
 
@@ -246,7 +248,7 @@ def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     if data.organisation == "ESDS":
         key = data.next_address()
     else:
-        key = ridfld[: data.key_length]
+        key = ridfld[: data.keylength]
         if data.organisation == "RRDS":
             _check_number(file, key)
         elif data.key_of(record) != key:

@@ -46,20 +46,19 @@ def _allows(operation: str, yes: Cvda, no: Cvda) -> Reader[FileEntry]:
 
 
 def _recordformat(file: FileEntry, _region: RegionData) -> Cvda:
-    fixed = file.definition.recordformat == "F" if file.definition else file.data.fixed
-    return Cvda.FIXED if fixed else Cvda.VARIABLE
+    return Cvda.FIXED if (file.definition or file.data).recordformat == "F" else Cvda.VARIABLE
 
 
 def _keylength(file: FileEntry, _region: RegionData) -> int:
-    return file.definition.keylength if file.definition else file.view.key_length
+    return file.definition.keylength if file.definition else file.view.keylength
 
 
 def _keyposition(file: FileEntry, _region: RegionData) -> int:
-    return file.definition.keyposition if file.definition else getattr(file.view, "key_position", 0)
+    return file.definition.keyposition if file.definition else getattr(file.view, "keyposition", 0)
 
 
 def _recordsize(file: FileEntry, _region: RegionData) -> int:
-    return file.definition.recordsize if file.definition else file.data.longest
+    return (file.definition or file.data).recordsize
 
 
 def _named(region: RegionData, name: str) -> FileEntry | None:
