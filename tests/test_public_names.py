@@ -131,9 +131,11 @@ def keys_of_files() -> set[str]:
     """The keys of every kind of file that people write."""
     from tdqsim.cli import main
     from tdqsim.cli.extensions import extensions
-    from tdqsim.definitions import PolicyFile
+    from tdqsim.definitions import PolicyFile, machine
+    from tdqsim.server.users import UsersFile
 
-    lines, schemas = set(), {"policy": PolicyFile.model_json_schema()}
+    lines = {f"machine.{key}" for key in machine.FILE_KEYS} | {f"machine.rules.*.{key}" for key in machine.ANSWER_KEYS}
+    schemas = {"policy": PolicyFile.model_json_schema(), "users": UsersFile.model_json_schema()}
     for kind in ("definitions", "region", "system", "pipeline", *extensions("schema")):
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             main(["check", "--schema", kind])
@@ -227,7 +229,7 @@ def formats() -> set[str]:
     return lines | {f"{row['name']} {row['version']}" for row in table("formats")}
 
 
-BEYOND = {"routes": "fastapi"}
+BEYOND = {"routes": "fastapi", "files": "argon2"}
 """The lists that need an extra, and a package of it."""
 WAYS: dict[str, Callable[[], set[str]]] = {
     "python": python_names, "files": keys_of_files, "commands": commands, "routes": routes,

@@ -279,6 +279,17 @@ def test_mistakes_in_a_case_file_are_named_with_their_lines(place):
         assert any(each.startswith(f"{path}:{line}:") and what in each for each in lines.splitlines()), lines
 
 
+def test_a_case_file_may_say_its_format_and_another_one_is_refused(place):
+    path = place / "pay.case.yaml"
+    rest = "cases:\n  - {name: one, when: [{transaction: PAYP}], then: {}}\n"
+    path.write_text(f"format: 1\n{rest}")
+    assert [case.name for case in load_case_file(path).cases] == ["one"]
+    path.write_text(f"format: 2\n{rest}")
+    with pytest.raises(DefinitionError) as met:
+        load_case_file(path)
+    assert str(met.value) == f"{path}:1: format = '2': is another version of the format; this tdqsim reads format 1"
+
+
 MISTAKEN = {
     "when:\n    - {transactoin: PAYP}\n    then: {}": (4, "is no key here; did you mean transaction?"),
     "whem:\n    - {transaction: PAYP}\n    then: {}": (3, "is no key here; did you mean when?"),

@@ -124,6 +124,7 @@ HUGE = "$argon2id$v=19$m=4294967295,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b2dWRWJ
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("format: 2\nusers: []", r":1: format: is another version of the format; this tdqsim reads format 1"),
         ("users: [{id: ALICE}]", r":1: .*roles.*required"),
         ("users:\n- {id: ALICE, roles: [look], colour: red}", r":2: .*colour.*not known"),
         ("users:\n- {id: 1BAD, roles: [look]}", ":2: .*must be 1 to 10"),

@@ -22,8 +22,9 @@
             OUTQ: [{like: "PAID 42*"}]
             PAYQ: []
 
-A file is called ``NAME.case.yaml``. Every value is text as it is written.
-Paths are relative to the file. The region is that of the nearest ``region.yaml`` in the directory of the file or above it.
+A file is called ``NAME.case.yaml``. ``format: 1`` may stand before the cases. Every value is text as it is written.
+Paths are relative to the file. The region is that of the nearest ``region.yaml`` in the directory of the file or
+above it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from pydantic_core import ErrorDetails
 
 from tdqsim.definitions import (
     REGION_FILE_NAME,
+    FileFormat,
     ListNode,
     MapNode,
     ScalarNode,
@@ -399,10 +401,12 @@ class CaseFile(_StrictCase):
     """A file of cases.
 
     Attributes:
+        format: the version of the format of the file, 1.
         region: the directory of the region; the nearest one with a region.yaml when empty.
         cases: the cases.
     """
 
+    format: Annotated[int, FileFormat("case file")] = 1
     region: _Text = ""
     cases: tuple[Case, ...] = Field(min_length=1)
 

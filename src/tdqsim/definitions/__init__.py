@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from tdqsim.definitions._fields import FileFormat as FileFormat
     from tdqsim.definitions._resource import Resource
     from tdqsim.definitions.bms import Mapset as Mapset
     from tdqsim.definitions.bms import parse_bms as parse_bms
@@ -136,6 +137,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "._fields": ("FileFormat",),
         "._resource": ("Resource",),
         ".cl": ("parse_cl",),
         ".connection": ("Connection",),

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, get_args
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from tdqsim.facts import table
+from tdqsim.facts import FORMATS, table
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, or a part of one."""
@@ -87,6 +87,25 @@ class Number(_Kind):
 
     def schema(self) -> JsonSchema:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+
+class FileFormat(_Kind):
+    """The version of the format of a file, as its key ``format``; a file without the key has format 1.
+
+    Attributes:
+        name: the name of the format in ``facts/formats.tsv``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def check(self, value: object) -> int:
+        if isinstance(value, bool) or str(value) != str(FORMATS[self.name]):
+            raise refuse(f"is another version of the format; this tdqsim reads format {FORMATS[self.name]}")
+        return FORMATS[self.name]
+
+    def schema(self) -> JsonSchema:
+        return {"type": "integer", "const": FORMATS[self.name]}
 
 
 class Keyword(_Kind):

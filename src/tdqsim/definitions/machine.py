@@ -2,6 +2,7 @@
 
 ::
 
+    format: 1
     product: CICS
     release: "5.6"
     rules:
@@ -24,13 +25,16 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.core.spelling import did_you_mean
+from tdqsim.definitions._fields import FileFormat
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem, UsageError
 from tdqsim.facts import EIBFN, Resp, Rule, rules, rules_of
 
 MACHINE_PRODUCTS: Final = ("CICS", "IBMI")
-_KEYS: Final[tuple[str, ...]] = ("resp", "resp2", "message", "abend")
+FILE_KEYS: Final = ("format", "product", "release", "rules")
+ANSWER_KEYS: Final[tuple[str, ...]] = ("resp", "resp2", "message", "abend")
+"""The keys of the file, and of the answer for a rule."""
 _LARGEST: Final = 2**31 - 1
 _FORMS: Final = {
     "abend": (re.compile(r"[A-Z0-9$@#]{4}"), "four characters A-Z 0-9 $ @ #"),
@@ -144,9 +148,14 @@ class _Reader:
         self.problems.append(Problem(self.file, line, resource, attribute, value, message))
 
     def machine(self, root: MapNode) -> Machine:
-        allowed = ("product", "release", "rules")
-        for key in root.items.keys() - set(allowed):
-            self.refuse(root.lines[key], "", key, "", f"is not a key of machine.yaml; allowed are {', '.join(allowed)}")
+        words = f"is not a key of machine.yaml; allowed are {', '.join(FILE_KEYS)}"
+        for key in root.items.keys() - set(FILE_KEYS):
+            self.refuse(root.lines[key], "", key, "", words)
+        if given := self.text(root, "", "format"):
+            try:
+                FileFormat("machine file").check(given)
+            except ValueError as error:
+                self.refuse(root.lines["format"], "", "format", given, str(error))
         product = self.text(root, "", "product") or "CICS"
         if product not in MACHINE_PRODUCTS:
             self.refuse(root.lines["product"], "", "product", product, f"must be {' or '.join(MACHINE_PRODUCTS)}")
@@ -172,11 +181,13 @@ class _Reader:
             self.refuse(line, rule, "", "", f"there is no rule with this id{did_you_mean(rule, rules())}")
             return
         if not isinstance(node, MapNode) or not node.items:
-            self.refuse(line, rule, "", "", f"must be a mapping with one or more of {', '.join(_KEYS)}")
+            self.refuse(line, rule, "", "", f"must be a mapping with one or more of {', '.join(ANSWER_KEYS)}")
             return
-        for key in node.items.keys() - set(_KEYS):
-            self.refuse(node.lines[key], rule, key, "", f"is not a key of an answer; allowed are {', '.join(_KEYS)}")
-        given = {key: self.text(node, rule, key) for key in _KEYS if key in node.items}
+        for key in node.items.keys() - set(ANSWER_KEYS):
+            self.refuse(
+                node.lines[key], rule, key, "", f"is not a key of an answer; allowed are {', '.join(ANSWER_KEYS)}"
+            )
+        given = {key: self.text(node, rule, key) for key in ANSWER_KEYS if key in node.items}
         answers[rule] = MachineAnswer(
             self.resp(rule, node, given.get("resp", "")), self.resp2(rule, node, given.get("resp2", "")),
             self.form(rule, node, "message", given), self.form(rule, node, "abend", given),

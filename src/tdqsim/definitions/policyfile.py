@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from tdqsim.core.spelling import did_you_mean
-from tdqsim.definitions._fields import Keyword, Number, Text, refuse
+from tdqsim.definitions._fields import FileFormat, Keyword, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.regionfile import Strict, Who, located
@@ -132,12 +132,14 @@ class PolicyFile(Strict):
     """The contents of a policy file; ``help('tdqsim.definitions.policyfile')`` shows an example.
 
     Attributes:
+        format: the version of the format of the file, 1.
         users: the users that exist.
         groups: the members of each group.
         passwords: the rules for passwords.
         classes: the profiles by class and name.
     """
 
+    format: Annotated[int, FileFormat("policy file")] = 1
     users: Mapping[Who, Annotated[UserProfile, BeforeValidator(_or_empty)]] = Field(default_factory=dict)
     groups: Mapping[Who, tuple[Who, ...]] = Field(default_factory=dict)
     passwords: Passwords = Field(default_factory=Passwords)

@@ -205,5 +205,8 @@ RELEASES: Mapping[str, str] = MappingProxyType({row["changeagrel"]: row["release
 REGION_DEFAULTS: Mapping[str, str] = MappingProxyType({row["name"]: row["value"] for row in table("region_defaults")})
 """The default properties of a region by name, such as applid, sysid, dfltuser, code_page and release."""
 
+FORMATS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["version"]) for row in table("formats")})
+"""The version of each format of files, by the name of the format."""
+
 LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("limits")})
 """Limits and lengths that no attribute table holds."""

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError, WrongValue
-from tdqsim.facts import table
+from tdqsim.facts import FORMATS
 from tdqsim.ibmi import JournalEntry
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
@@ -44,9 +44,7 @@ JOURNAL: Final = schema(
 )
 """A journal entry; ``data`` is what was sent (key and sender in front), ``specific`` the entry-specific data."""
 
-_HEAD: Final = json.dumps(
-    {"format": int(next(row["version"] for row in table("formats") if row["name"] == "history"))}
-).encode()
+_HEAD: Final = json.dumps({"format": FORMATS["history"]}).encode()
 """The first line of a file."""
 _PIECE: Final = 32 * 2**20
 _LONGEST_LINE: Final = BOUNDS["history_line_bytes"]

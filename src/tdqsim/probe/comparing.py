@@ -115,6 +115,7 @@ class ProbeComparison:
         """The text of the machine.yaml with the answers that can be adopted."""
         lines = [
             "# Answers of a real machine, written by tdq probe compare --adopt.",
+            "format: 1",
             f"product: {self.product}",
             f'release: "{self.release}"',
             "rules:" if self.adoptable else "rules: {}",

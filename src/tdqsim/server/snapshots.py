@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import table
+from tdqsim.facts import FORMATS
 from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.server.bounds import BOUNDS
@@ -19,7 +19,7 @@ from tdqsim.state import QueueState
 
 EnableStatus = Literal["ENABLED", "DISABLED"]
 
-FORMAT: Final = next(int(row["version"]) for row in table("formats") if row["name"] == "snapshot")
+FORMAT: Final = FORMATS["snapshot"]
 """The format of the snapshots that this version writes and reads."""
 
 

@@ -2,6 +2,7 @@
 
 ::
 
+    format: 1
     users:
     - id: ALICE
       roles: [operate]
@@ -39,7 +40,7 @@ from argon2 import PasswordHasher, Type, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tdqsim.definitions import read_model, read_private
+from tdqsim.definitions import FileFormat, read_model, read_private
 from tdqsim.errors import TdqError, UsageError, WrongValue
 from tdqsim.hosting import capitals
 from tdqsim.server.bounds import BOUNDS
@@ -167,7 +168,7 @@ class Users:
         """
         file = Path(path)
         part = file.with_name(f".{file.name}.{os.getpid()}.part")
-        text = _HEAD + yaml.safe_dump({"users": [_written(user) for user in self]}, sort_keys=False)
+        text = _HEAD + yaml.safe_dump({"format": 1, "users": [_written(user) for user in self]}, sort_keys=False)
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:  # noqa: PTH123
                 out.write(text)
@@ -443,13 +444,16 @@ def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
     return entries
 
 
-class _File(BaseModel):
+class UsersFile(BaseModel):
+    """The contents of a users.yaml."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
+    format: Annotated[int, FileFormat("users file")] = 1
     users: Annotated[tuple[_Entry, ...], Field(max_length=BOUNDS["users"]), AfterValidator(_check_once)] = ()
 
 
 def _read(path: Path) -> list[User]:
-    file = read_model(path, read_private(path, BOUNDS["users_file_bytes"]), _File, secrets=True)
+    file = read_model(path, read_private(path, BOUNDS["users_file_bytes"]), UsersFile, secrets=True)
     return [entry.user() for entry in file.users]
 
 

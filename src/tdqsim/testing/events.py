@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import UsageError, WrongType, WrongValue
-from tdqsim.facts import table
+from tdqsim.facts import FORMATS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
@@ -38,7 +38,7 @@ encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 def format_head(kind: str) -> str:
     """The first line of a file: the version of its format, as ``facts/formats.tsv`` has it."""
-    return f"{json.dumps({'format': _version(kind)})}\n"
+    return f"{json.dumps({'format': FORMATS[kind]})}\n"
 
 
 def check_head(kind: str, place: str, line: str) -> bool:
@@ -51,13 +51,9 @@ def check_head(kind: str, place: str, line: str) -> bool:
         return False
     if line != format_head(kind):
         raise UsageError(
-            f"{place}: the {kind} begins with {line.strip()[:80]}; this tdqsim reads format {_version(kind)}"
+            f"{place}: the {kind} begins with {line.strip()[:80]}; this tdqsim reads format {FORMATS[kind]}"
         )
     return True
-
-
-def _version(kind: str) -> int:
-    return next(int(row["version"]) for row in table("formats") if row["name"] == kind)
 
 
 class Event(NamedTuple):

@@ -68,6 +68,7 @@ def test_region_yaml_names_the_file(tmp_path: Path) -> None:
         ("rules: {SEC-ATTACHSEC-UNKNOWN: {resp2: 3}}", "SYSIDERR without RESP2"),
         ("product: IBMI\nrules: {DTAQ-TIME-DATE: {message: CPF1111}}", "is an answer of IBMI"),
         ("rule: {}", "is not a key of machine.yaml"),
+        ("format: 2\nrules: {}", "format = '2': is another version of the format; this tdqsim reads format 1"),
         ("[]", "must be a mapping"),
         ("", "must be a mapping"),
     ],

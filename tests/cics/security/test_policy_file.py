@@ -22,6 +22,7 @@ def load(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "line", "field", "words"),
     [
+        ("users:\n  ANN:\nformat: 2\n", 3, "format", "is another version of the format; this tdqsim reads format 1"),
         ("usrs:\n  ANN:\n", 1, "usrs", "is not known in a policy file; did you mean users?"),
         ("users:\n  ANN: {pasword: x}\n", 2, "users.ANN.pasword", "did you mean password?"),
         ("users:\n  ANN: {password: ninechars}\n", 2, "users.ANN.password", "8"),
