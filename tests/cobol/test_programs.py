@@ -969,3 +969,15 @@ def test_a_literal_that_is_too_long_for_a_name_is_told_at_its_command(workshop):
     ):
         workshop.run("TOOLONG")
     assert workshop.out() == [b"ABC"]
+
+
+def test_a_link_to_a_program_id_whose_file_has_another_name_says_so(workshop):
+    workshop.program("PAYCALC", "01 D PIC X.", "GOBACK.")
+    workshop.program("CALLER", "01 D PIC X.", "EXEC CICS LINK PROGRAM('PAYCALC') NOHANDLE END-EXEC\nGOBACK.")
+    (workshop.folder / "PAYCALC.cbl").rename(workshop.folder / "pay1.cbl")
+    workshop.run("CALLER")
+    (notice,) = workshop.region.notices
+    assert str(notice) == (
+        f"TDQ0065 PROGRAM(PAYCALC): No source has this name; the PROGRAM-ID of {workshop.folder / 'pay1.cbl'} is "
+        "PAYCALC, but a program is found by the name of its file. Give the file and its PROGRAM-ID one name."
+    )

@@ -89,3 +89,33 @@ def test_check_without_a_compiler_warns_that_programs_were_not_checked(check, tm
     assert (code, problems) == (0, [])
     assert warning[0] == str(tmp_path / "region.yaml")
     assert warning[2].startswith("the programs of transactions are not checked: GnuCOBOL is not installed")
+
+
+@pytest.mark.cobc
+def test_check_warns_of_a_program_id_that_is_not_the_name_of_its_file(check, tmp_path, capsys):
+    (tmp_path / "src" / "OTHER.cbl").write_text("      * PROGRAM-ID. FIRST.\n" + PROGRAM.format("'Second'", RIGHT))
+    code, problems, warnings = check(RIGHT)
+    assert (code, problems, warnings) == (0, [], [])
+    (tmp_path / "src" / "second.cbl").unlink()
+    (tmp_path / "src" / "FIRST.cbl").write_text(PROGRAM.format("FURST", RIGHT))
+    assert main(["check", str(tmp_path), "--json"]) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    told = [(each["file"].rpartition("/")[2], each["line"], each["message"]) for each in warnings]
+    assert told[0] == ("d.yaml", 4, told[0][2])  # there is no source SECOND
+    assert told[1:] == [
+        (
+            "FIRST.cbl",
+            2,
+            (
+                "PROGRAM-ID is FURST, but LINK, XCTL and transactions find this program as FIRST, the name of its "
+                "file; give both one name"
+            ),
+        ),
+        (
+            "OTHER.cbl",
+            3,
+            "its PROGRAM-ID is SECOND, which a transaction names, but its file has another name: rename it",
+        ),
+    ]
+    assert main(["cobol", "check", str(tmp_path / "src" / "FIRST.cbl"), "-I", str(tmp_path / "copy")]) == 0
+    assert "FIRST.cbl:2: warning: PROGRAM-ID is FURST" in capsys.readouterr().out

@@ -6,6 +6,7 @@ copybooks have is the copybook.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,9 @@ COPYBOOKS: Final = ("", ".cpy", ".copy", ".inc", ".dcl")
 """The suffixes that only copybooks have; DCLGEN writes ``.dcl``."""
 MAPS: Final = ".bms"
 """The suffix of BMS sources."""
+_PROGRAM_ID: Final = re.compile(
+    rb"""^[^*\n]*?\bPROGRAM-ID\b\.?\s+['"]?([A-Z0-9$#@_-]+)""", re.IGNORECASE | re.MULTILINE
+)
 
 
 def source_of(name: str, folders: Iterable[Path]) -> Path | None:
@@ -33,6 +37,29 @@ def source_of(name: str, folders: Iterable[Path]) -> Path | None:
         for suffix in (ending, ending.upper())
     )
     return next((path for path in candidates if path.is_file()), None)
+
+
+def misnamed(source: Path) -> tuple[str, int] | None:
+    """The PROGRAM-ID of a source and its line, if it is not the file's name, by which CICS and this package find it.
+
+    CICS loads a program by the name of its load module, which the link step gives and the file's name stands for here.
+    """
+    try:
+        text = source.read_bytes()
+    except OSError:
+        return None
+    found = _PROGRAM_ID.search(text)
+    name = found[1].decode("ascii").upper() if found else source.stem.upper()
+    return None if found is None or name == source.stem.upper() else (name, text.count(b"\n", 0, found.start(1)) + 1)
+
+
+def misnamed_as(name: str, folders: Iterable[Path]) -> tuple[Path, int] | None:
+    """The source in folders whose PROGRAM-ID is a name that its file does not have, with its line; None for none."""
+    sources = (path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()))
+    for path in sources:
+        if path.suffix.lower() in PROGRAMS and (found := misnamed(path)) is not None and found[0] == name:
+            return path, found[1]
+    return None
 
 
 def names_in(folders: Iterable[Path]) -> list[str]:

@@ -10,23 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdqsim.cobol import on_demand
-from tdqsim.cobol.file_names import source_of
+from tdqsim.cobol.file_names import misnamed_as, source_of
 from tdqsim.definitions import Definitions, RegionFile, Transaction
 from tdqsim.errors import Problem
 
 
 def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Problem], list[Problem]]:
     """The errors and the warnings about the programs of a region's transactions."""
-    sources = list(dict.fromkeys(_sources(file, definitions)))
-    return on_demand.source_check.source_findings(file, sources) if sources else ([], [])
-
-
-def _sources(file: RegionFile, definitions: Definitions) -> Iterator[Path]:
     folders = () if file.cobol is None else [Path(file.directory) / each for each in file.cobol.sources]
-    for program in transaction_programs(file, definitions):
-        source = source_of(program, folders)
-        if source is not None:
-            yield source
+    found = {name: source_of(name, folders) for name in transaction_programs(file, definitions)}
+    sources = list(dict.fromkeys(source for source in found.values() if source is not None))
+    errors, warnings = on_demand.source_check.source_findings(file, sources) if sources else ([], [])
+    for name, source in found.items():
+        if source is None and (other := misnamed_as(name, folders)) is not None:
+            message = f"its PROGRAM-ID is {name}, which a transaction names, but its file has another name: rename it"
+            warnings.append(Problem(str(other[0]), other[1], "", "", "", message))
+    return errors, warnings
 
 
 def transaction_programs(file: RegionFile, definitions: Definitions) -> Iterator[str]:

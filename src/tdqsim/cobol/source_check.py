@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 
 from tdqsim.cobol import calls
 from tdqsim.cobol.compiler import Module, Options, expand
+from tdqsim.cobol.file_names import misnamed
 from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError, Translation, translate
 from tdqsim.definitions import REGION_FILE_NAME, RegionFile
 from tdqsim.errors import Problem
 
-_PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: )?(.*)", re.DOTALL)
+_PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: |warning: )?(.*)", re.DOTALL)
 
 
 class SourceFinding(NamedTuple):
@@ -31,8 +32,17 @@ class SourceFinding(NamedTuple):
     text: str
 
 
-def findings(program: Translation | Module) -> Iterator[SourceFinding]:
-    """What is wrong with the commands of a program, and which of them are not simulated."""
+def findings(program: Translation | Module, source: Path | None = None) -> Iterator[SourceFinding]:
+    """What is wrong with the commands of a program, and which of them are not simulated.
+
+    Args:
+        program: the program.
+        source: its file, if it is the first program of it.
+    """
+    if source is not None and (other := misnamed(source)) is not None:
+        name, line = other
+        why = f"PROGRAM-ID is {name}, but LINK, XCTL and transactions find this program as {source.stem.upper()}, the"
+        yield SourceFinding(False, f"{source}:{line}: warning: {why} name of its file; give both one name")
     for command in program.commands:
         if mistake := calls.misspelt(command):
             yield SourceFinding(True, f"{command.place}: error: {mistake}")
@@ -74,7 +84,8 @@ def _findings(source: Path, options: Options) -> list[SourceFinding]:
         translation = translate(expand(source, options), str(source))
     except CobolError as error:
         return [SourceFinding(True, each) for each in error.problems]
-    return [found for each in (translation, *translation.following) for found in findings(each)]
+    later = (found for each in translation.following for found in findings(each))
+    return [*findings(translation, source), *later]
 
 
 def _problem(text: str) -> Problem:

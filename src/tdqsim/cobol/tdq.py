@@ -124,7 +124,7 @@ def check(
             _tell_of_margin(source, text)
             for each in (translation, *translation.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
-                for found in on_demand.source_check.findings(each):
+                for found in on_demand.source_check.findings(each, source if each is translation else None):
                     wrong += found.wrong
                     typer.echo(found.text)
             for place in on_demand.portability.differences(text, str(source)) if code_page else ():
