@@ -8,13 +8,15 @@ leaves behind meets the next operation too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tdqsim.core.store
-from tdqsim.core.store import Entry, Order, SearchOrder, Store
+from tdqsim.core.store import CommitRequest, Entry, Order, SearchOrder, Store
+from tdqsim.errors import StoreFull
 from tests.interrupts import RaiseAt
 
 HOME = str(Path(tdqsim.core.store.__file__).parent)
@@ -365,3 +367,32 @@ def test_making(tmp_path: Path, kind: type[BaseException]) -> None:
         if injector.where is None:
             break
     assert line > 100
+
+
+def test_a_request_is_not_told_why_an_earlier_commit_was_refused(place: Path) -> None:
+    """A commit without room, interrupted at each line in turn, and a second one that is interrupted by its owner."""
+
+    def interrupt(moment: str) -> None:
+        if moment == "before_commit":
+            raise KeyboardInterrupt
+
+    with Store(place) as store:
+        durable = store.durable
+        durable.limit_bytes = durable.statistics()["reserved_bytes"]
+        line, raised = 0, True
+        while raised:
+            line += 1
+            injector = RaiseAt(line, KeyboardInterrupt, HOME)
+            with suppress(KeyboardInterrupt, StoreFull), injector:
+                durable.commit((), {b"big": bytes(30_000_000)})
+            raised = injector.where is not None
+            request = CommitRequest((), {b"small": b"1"}, Told())
+            durable.waiting.append(request)
+            durable.fault = interrupt
+            with pytest.raises(KeyboardInterrupt):
+                durable.commit()
+            assert (request.pending, request.error) == (True, None), injector.where
+            durable.fault = None
+            durable.commit()
+            assert (request.pending, request.error) == (False, None), injector.where
+        assert line > 30

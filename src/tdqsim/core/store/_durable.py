@@ -143,9 +143,9 @@ class Durable:
         if self.waiting or self.notes:
             works, meta = self._include_waiting(works, meta)
         try:
+            self._txnid = 0
             if meta:
                 self._charge(works, meta)
-            self._txnid = 0
             self.in_doubt = works, owner
             txn = self._txn = self._env.begin(None, None, True)
             for work in works:  # several may be of one queue
@@ -166,6 +166,7 @@ class Durable:
             self._error = self.broken(error, "the commit was not made")
             raise self._error from error
         except StoreError as error:
+            self.in_doubt = works, owner  # also when there was no room: an interrupted settling is repeated
             self._error = error
             raise
         finally:
