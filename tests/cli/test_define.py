@@ -209,6 +209,37 @@ def test_check_of_files_warns_of_a_trigger_that_waits_for_a_terminal_of_none_of_
     assert tdq("check", good, other).err == ""
 
 
+@pytest.mark.parametrize("region", [True, False])
+def test_check_of_a_file_looks_for_its_handlers(tdq: Tdq, good: Path, region: bool) -> None:
+    """Their modules are beside its region.yaml, in a folder above, or beside the file if there is none."""
+    file = good
+    if region:
+        (good.parent / "region.yaml").write_text(REGION)
+        (good.parent / "resources").mkdir()
+        file = good.parent / "resources" / "pay.yaml"
+    (good.parent / "plain.py").write_text("def payp(task): ...\nraise SystemExit('was run')")
+    lines = [
+        "- {name: A, handler: 'plain:payp'}",
+        "- {name: B, handler: 'plain:pay'}",
+        "- {name: C, handler: 'nomod:f'}",
+    ]
+    file.write_text("\n".join(["group: G", "transaction:", *lines, ""]))
+    ended = tdq("check", file)
+    absent = "there is no module nomod, neither in the region directory nor installed for this Python; run needs it"
+    assert (ended.code, ended.err.splitlines()) == (
+        0,
+        [
+            f"tdq: warning: {file}:5: TRANSACTION(C) handler = 'nomod:f': {absent}",
+            f"tdq: warning: {file}:4: TRANSACTION(B) handler = 'plain:pay': module plain has no function pay; did you mean payp?",
+        ],
+    )
+    (good.parent / "plain.py").write_text("def pay(task)\n")
+    assert (
+        tdq("check", file).code,
+        f"{good.parent / 'plain.py'}:1: module plain is not valid Python" in tdq("check", file).err,
+    ) == (2, True)
+
+
 def test_check_refuses_a_module_of_handlers_that_is_not_valid_python(tdq: Tdq, good: Path) -> None:
     (good.parent / "region.yaml").write_text(f"{REGION}handlers: [payprog]")
     (good.parent / "payprog.py").write_text("def register(region):\n    retrun (\n")

@@ -91,13 +91,9 @@ def check(
     for path in paths:
         try:
             loaded, file = _load_with_region(path)
-            if file is not None:
-                problems += on_demand.region_check.region_problems(file, loaded)
-                warnings += on_demand.region_check.region_warnings(file, loaded)
-                for name in extensions("check"):
-                    errors, doubts = extension("check", name)(file, loaded)
-                    problems += errors
-                    warnings += doubts
+            for errors, doubts in _findings(path, loaded, file):
+                problems += errors
+                warnings += doubts
             if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
@@ -119,6 +115,19 @@ def check(
         if not as_json:
             raise DefinitionError(problems)
         raise typer.Exit(Exit.INPUT)
+
+
+def _findings(
+    path: Path, loaded: Definitions, file: RegionFile | None
+) -> Iterator[tuple[list[Problem], list[Problem]]]:
+    """The errors and the warnings beyond the definitions of a region directory, or of a file that is checked alone."""
+    check = on_demand.region_check
+    if file is None:
+        yield check.handlers_alone(path, loaded)
+        return
+    yield check.region_problems(file, loaded), check.region_warnings(file, loaded)
+    for name in extensions("check"):
+        yield extension("check", name)(file, loaded)
 
 
 def _load(path: Path) -> Definitions:

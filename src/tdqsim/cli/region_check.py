@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from tdqsim.cics import Region
 from tdqsim.cli.target import NO_PROGRAMS
-from tdqsim.definitions import ExtraQueue, IntraQueue, RemoteQueue, Transaction
+from tdqsim.definitions import ExtraQueue, IntraQueue, RegionFile, RemoteQueue, Transaction
 from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.facts import SUPPLIED_QUEUES
 
 if TYPE_CHECKING:
-    from tdqsim.definitions import Definitions, RegionFile
+    from tdqsim.definitions import Definitions
     from tdqsim.definitions.group import GroupEntry
 
 
@@ -48,6 +48,18 @@ def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]
         *_no_program(file, definitions),
         *_no_runaway(file, definitions),
     ]
+
+
+def handlers_alone(path: Path, definitions: Definitions) -> tuple[list[Problem], list[Problem]]:
+    """The errors and warnings about handlers in a definition file that is checked without its region.
+
+    Their modules are looked for in the nearest folder above that has a region.yaml, else in the folder of the file.
+    """
+    folders = path.absolute().parents if path.is_file() else [path.absolute()]
+    home = next((each for each in folders if (each / REGION_FILE_NAME).is_file()), folders[0])
+    file = RegionFile(directory=home)
+    warnings = [*_missing_modules(file, definitions), *_missing_functions(file, definitions)]
+    return [*_broken_modules(file, definitions)], warnings
 
 
 def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
