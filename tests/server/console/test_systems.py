@@ -29,6 +29,12 @@ def test_a_system_its_libraries_queues_and_a_cl_command(browser, server):
     page.get_by_role("button", name="Enter the CL command").click()
     browser.status("CPF2105")
     page.get_by_role("log", name="Messages of the job").wait_for()
+    for text in ("CRTJRN APPLIB/PAYJRN", "STRJRNOBJ APPLIB/MADE *DTAQ APPLIB/PAYJRN"):
+        page.get_by_label("CL command line").fill(text)
+        page.get_by_role("button", name="Enter the CL command").click()
+        browser.status(text.partition(" ")[0])
+    page.reload()
+    rows(page, "Journal entries, the last ones").filter(has_text="QB").filter(has_text="APPLIB/MADE").wait_for()
 
 
 def test_entries_are_sent_seen_received_and_cleared(person, server):

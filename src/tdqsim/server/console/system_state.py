@@ -85,7 +85,7 @@ def read_journal(system: System, name: str, limit: int) -> list[list[str | int]]
     """The last entries of a journal, newest first: number, time, type, object, job, user, bytes of data."""
     library, _, short = name.partition("/")
     holder = system.libraries.get(library)
-    journal = None if holder is None else holder.objects.get((short, "*JRN"))
+    journal = None if holder is None else holder.objects.get(("*JRN", short))
     if not isinstance(journal, Journal) or journal.entries is None:
         return []
     count = journal.entries.count
