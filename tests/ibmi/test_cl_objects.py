@@ -8,7 +8,7 @@ from tdqsim.ibmi import EscapeMessage
 from tests.ibmi.conftest import e
 from tests.rules import rule
 
-FILE_TYPE = "objtype *FILE: objects of this type are not simulated; *DTAQ, *LIB, *JRN, *PGM, *USRPRF are"
+FILE_TYPE = "objtype *FILE: objects of this type are not simulated; *DTAQ, *LIB, *JRN, *JRNRCV, *PGM, *USRPRF are"
 QGPL_ASKS = (
     "CPF0006 Errors occurred in command.\n   lib QGPL: the inquiry message CPA2129, which asks whether to clear it, is"
     " not simulated"

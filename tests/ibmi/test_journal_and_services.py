@@ -333,6 +333,7 @@ def test_scripts_that_make_receivers_run_as_they_are(system):
         job.crtdtaq("APPLIB/PAY", maxlen=10)
         for text in (
             "CRTJRNRCV JRNRCV(APPLIB/RCV0001) THRESHOLD(100000) ASP(*LIBASP) UNIT(*ANY) AUT(*EXCLUDE) TEXT('Receiver')",
+            "CRTJRNRCV APPLIB/RCV0002",
             (
                 "CRTJRN JRN(APPLIB/PAYJRN) JRNRCV(APPLIB/RCV0001 APPLIB/RCV0002) MSGQ(QSYS/QSYSOPR) MNGRCV(*SYSTEM) "
                 "DLTRCV(*YES) RCVSIZOPT(*RMVINTENT *MAXOPT3) MINENTDTA(*NONE) JRNCACHE(*NO) MNGRCVDLY(5) DLTRCVDLY(5) "
@@ -350,6 +351,9 @@ def test_scripts_that_make_receivers_run_as_they_are(system):
         job.crtjrn("APPLIB/OTHER")
         job.strjrnobj("APPLIB/PAY", "APPLIB/PAYJRN")
         for text, said in {
+            "CRTJRNRCV APPLIB/RCV0001": "CPF7010 Object RCV0001 in APPLIB type \\*JRNRCV already exists",
+            "CRTJRN APPLIB/NEW JRNRCV(APPLIB/NORCV)": "CPF9801 Object NORCV in library APPLIB not found",
+            "CRTJRN APPLIB/NEW JRNRCV(*LIBL/RCV0002)": "CPF7015 Error on JRNRCV specifications",
             "CRTJRNRCV NOLIB/RCV0001": "CPF9810",
             "CRTJRNRCV QTEMP/RCV0001": "QTEMP",
             "CRTJRN APPLIB/NEW JRNRCV(NOLIB/RCV0001)": "CPF9810",

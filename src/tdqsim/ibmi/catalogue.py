@@ -15,7 +15,7 @@ from tdqsim.core.store import Store
 from tdqsim.core.store.keeper import KEPT_BY, claim
 from tdqsim.errors import StoreError
 from tdqsim.ibmi.authority import AuthorizationList, Profile
-from tdqsim.ibmi.journals import Journal
+from tdqsim.ibmi.journals import Journal, JournalReceiver
 from tdqsim.ibmi.objects import Library, SystemObject
 from tdqsim.ibmi.queue import Attributes, DataQueue
 
@@ -99,7 +99,7 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals and data queues; the latter two are attached to their entries.
+        """Libraries, journals, receivers and data queues; journals and queues are attached to their entries.
 
         In stores of format 4 the records of objects may contain private authorities; these are moved to separate
         records.
@@ -137,6 +137,8 @@ class Catalogue:
             journal = Journal(number, **record, private=private)
             journal.attach(self._durable)
             return journal
+        if kind == "*JRNRCV":
+            return JournalReceiver(number, **record, private=private)
         attributes = Attributes(**record.pop("attributes"))
         queue = DataQueue(number, **record, private=private, attributes=attributes)
         if not queue.ddm:

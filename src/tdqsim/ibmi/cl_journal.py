@@ -3,63 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.journals import Journal, JournalEntry
+from tdqsim.ibmi.journals import Journal, JournalEntry, JournalReceiver
 from tdqsim.ibmi.names import object_values, place
 from tdqsim.ibmi.objects import Library, described, new_name
 from tdqsim.ibmi.queue import DataQueue
 
+Found = TypeVar("Found", Journal, JournalReceiver)
+
 
 @declare("CRTJRNRCV")
 def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
-    """Accept a CRTJRNRCV command: the library and the name are checked, but no receiver is made.
-
-    A simulated journal needs no receivers; the command exists so that scripts which create them run unchanged.
+    """Create a journal receiver, which CRTJRN names; a simulated journal has its entries itself.
 
     Args:
         jrnrcv: ``LIB/NAME``, or a name.
         library: its library; by default the current one.
 
     Raises:
-        EscapeMessage: CPF9810 no such library.
+        EscapeMessage: CPF7010 it exists, CPF9810 no such library.
         ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a receiver.
     """
     job.begin("CRTJRNRCV")
-    _new_in(job, "jrnrcv", jrnrcv, library)
+    holder, name = _new_in(job, "jrnrcv", jrnrcv, library, "*JRNRCV")
+    owner = job.current_user
+    job.system.objects.add(holder, lambda number: JournalReceiver(number, name, holder.name, owner, public="*USE"))
 
 
 @declare("CRTJRN")
 def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] = (), text: str = "") -> None:
-    """Create a journal, which needs no receivers here.
+    """Create a journal. It may be created without receivers here, because it has its entries itself.
 
     Args:
         jrn: ``LIB/NAME``, or a name.
         library: its library; by default the current one.
-        jrnrcv: one or two receivers, whose libraries and names are checked.
+        jrnrcv: one or two receivers that no other journal was created with.
         text: its description, at most 50 characters; ``*BLANK`` for none.
 
     Raises:
-        EscapeMessage: CPF7010 it exists, CPF9810 no such library.
-        ParameterError: a name is not valid, or the library is QTEMP, which cannot contain a journal or receiver.
+        EscapeMessage: CPF7010 it exists, CPF7015 a receiver is attached to a journal, CPF9801 a receiver does not
+            exist, CPF9810 no such library.
+        ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a journal.
     """
     name, library = place(jrn, library, default=job.current())
     job.begin("CRTJRN", name, library)
-    holder, name = _new_in(job, "jrn", name, library)
-    for receiver in jrnrcv:
-        _new_in(job, "jrnrcv", receiver.removeprefix("*LIBL/"))
-    if ("*JRN", name) in holder.objects:
-        job.fail("CPF7010", *object_values("CPF7010", name, holder.name, "*JRN"))
+    holder, name = _new_in(job, "jrn", name, library, "*JRN")
+    receivers = [_found(job, each, "", JournalReceiver, "*JRNRCV").number for each in jrnrcv]
+    attached = {each for journal in job.system.objects.journals() for each in journal.receivers}
+    if attached.intersection(receivers) or len(set(receivers)) < len(receivers):
+        job.fail("CPF7015")
     owner = job.current_user
     job.system.objects.add(
-        holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
+        holder,
+        lambda number: Journal(
+            number, name, holder.name, owner, public="*USE", text=described(text), receivers=receivers
+        ),
     )
 
 
-def _new_in(job: JobCore, keyword: str, name: str, library: str = "") -> tuple[Library, str]:
-    """The library and the name of a new journal or receiver."""
+def _new_in(job: JobCore, keyword: str, name: str, library: str, kind: str) -> tuple[Library, str]:
+    """The library and the name of a new journal or receiver, which must not exist."""
     name, library = place(name, library, default=job.current())
     wanted = job.current() if library == "*CURLIB" else library
     holder = job.library(wanted)
@@ -68,20 +75,27 @@ def _new_in(job: JobCore, keyword: str, name: str, library: str = "") -> tuple[L
     new_name(name, keyword)
     if not holder.number:
         raise ParameterError(f"{keyword}: journals and receivers cannot be in QTEMP")
+    if (kind, name) in holder.objects:
+        job.fail("CPF7010", *object_values("CPF7010", name, holder.name, kind))
     return holder, name
 
 
 def _journal(job: JobCore, jrn: str, library: str = "") -> Journal:
-    name, library = place(jrn, library)
+    return _found(job, jrn, library, Journal, "*JRN")
+
+
+def _found(job: JobCore, name: str, library: str, wanted: type[Found], kind: str) -> Found:
+    """A journal or receiver, in a library or in the first one of the library list that has it."""
+    name, library = place(name, library)
     named = job.current() if library == "*CURLIB" else library
     for one in job.library_list() if library == "*LIBL" else (named,):
         holder = job.library(one)
         if holder is None:
             job.fail("CPF9810", one)
-        journal = holder.objects.get(("*JRN", name))
-        if isinstance(journal, Journal):
-            return journal
-    return job.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
+        found = holder.objects.get((kind, name))
+        if isinstance(found, wanted):
+            return found
+    return job.fail("CPF9801", *object_values("CPF9801", name, library, kind))
 
 
 def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:

@@ -17,7 +17,7 @@ from tdqsim.ibmi.objects import Library, SystemObject, new_name
 from tdqsim.ibmi.queue import DataQueue
 
 _SCOPES = ("*JOB", "*THREAD")
-_CHECKED = ("*DTAQ", "*LIB", "*JRN", "*PGM", "*USRPRF")
+_CHECKED = ("*DTAQ", "*LIB", "*JRN", "*JRNRCV", "*PGM", "*USRPRF")
 _NOT_ALLOCATED = {"ALCOBJ": "CPF1085", "DLCOBJ": "CPF1005"}
 _Place = Callable[[DataQueue], tuple[str, str]]
 
@@ -119,7 +119,7 @@ def chkobj(job: JobCore, obj: str, objtype: str, aut: str = "*NONE", *, library:
 
     Args:
         obj: ``LIB/NAME``, or a name; for a library its name.
-        objtype: ``*DTAQ``, ``*LIB``, ``*JRN``, ``*PGM`` or ``*USRPRF``.
+        objtype: ``*DTAQ``, ``*LIB``, ``*JRN``, ``*JRNRCV``, ``*PGM`` or ``*USRPRF``.
         aut: ``*NONE``, or the authorities to check, as for GRTOBJAUT. Those to programs and user profiles are not
             simulated.
         library: the object's library, ``*LIBL`` (the default) or ``*CURLIB``.

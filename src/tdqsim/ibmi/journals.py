@@ -8,12 +8,12 @@ are not recorded.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Durable, DurableQueue, Entry, Work
@@ -35,15 +35,35 @@ _SENT = layout("JOQS")
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class JournalReceiver(SystemObject):
+    """A *JRNRCV object: only its name, which a journal takes; a journal here has its entries itself."""
+
+    @property
+    def type(self) -> str:
+        """``*JRNRCV``."""
+        return "*JRNRCV"
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Journal(SystemObject):
-    """A *JRN object and its entries."""
+    """A *JRN object and its entries.
+
+    Attributes:
+        entries: its stored entries; None while they are not connected.
+        receivers: the numbers of the receivers that it was created with.
+    """
 
     entries: DurableQueue | None = None
+    receivers: Sequence[int] = ()
 
     @property
     def type(self) -> str:
         """``*JRN``."""
         return "*JRN"
+
+    def save(self) -> dict[str, Any]:
+        """Its fields for the catalogue, without its entries."""
+        return {**SystemObject.save(self), **({"receivers": self.receivers} if self.receivers else {})}
 
     def attach(self, durable: Durable) -> None:
         """Connect the journal to its stored entries."""

@@ -83,6 +83,10 @@ class ObjectTable:
                 if isinstance(one, DataQueue):
                     yield one
 
+    def journals(self) -> Iterator[Journal]:
+        """All journals."""
+        return (one for one in self._objects.values() if isinstance(one, Journal))
+
     def journal_of(self, queue: DataQueue) -> Journal | None:
         """The journal that a queue is journaled to, or None."""
         journal = self._objects.get(queue.journal)
