@@ -21,7 +21,7 @@ from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.client import RemoteRegion
 from tdqsim.definitions import Definitions
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.facts import INQUIRE_OPTIONS, INQUIRE_TDQUEUE_OPTIONS
+from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.inquiries import FileOption
 from tests.generators.attributes import attributes_source
 from tests.generators.stubs import stubs
@@ -248,7 +248,11 @@ def test_a_stub_is_what_the_build_would_write(stub: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "options"),
-    [(AssignOption, ASSIGN_OPTIONS), (FileOption, INQUIRE_OPTIONS["FILE"]), (TdqueueOption, INQUIRE_TDQUEUE_OPTIONS)],
+    [
+        (AssignOption, ASSIGN_OPTIONS),
+        (FileOption, INQUIRE_OPTIONS["FILE"]),
+        (TdqueueOption, INQUIRE_OPTIONS["TDQUEUE"]),
+    ],
     ids=["ASSIGN", "FILE", "TDQUEUE"],
 )
 def test_the_words_of_options_are_the_options(words: object, options: Mapping[str, object]) -> None:

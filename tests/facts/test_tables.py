@@ -16,7 +16,7 @@ from tdqsim.facts import (
     ATTRIBUTE_CVDA,
     CONFIDENCE,
     EIBFN,
-    INQUIRE_TDQUEUE_OPTIONS,
+    INQUIRE_OPTIONS,
     SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
@@ -122,7 +122,7 @@ def test_attribute_mapping_covers_the_keyword_attributes():
 
 def test_mapped_cvdas_are_ones_the_option_returns():
     for option, cvda in ATTRIBUTE_CVDA.values():
-        assert cvda in INQUIRE_TDQUEUE_OPTIONS[option].values
+        assert cvda in INQUIRE_OPTIONS["TDQUEUE"][option].values
 
 
 def test_supplied_queues_end_somewhere():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tdqsim.report import diagram_svg
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
 from tdqsim.report.diagram_layout import SMALL, DiagramLayout, place
-from tdqsim.report.diagram_svg import DiagramPicture, legend, svg, texts
+from tdqsim.report.diagram_svg import DiagramPicture, DrawnDiagram
 from tdqsim.report.parts import Prose
 from tests.report.test_page import HOSTILE
 
@@ -54,7 +54,7 @@ def test_each_kind_of_arrow_has_a_dash_a_colour_and_a_form_of_its_own(kinds: tup
     """In the picture and, drawn in the same way, in its legend."""
     boxes = [DiagramBox(name, name, "queue") for name in ("A", "B")]
     drawn = Diagram(boxes, [DiagramArrow("A", "B", how) for how in kinds])
-    shown = ET.fromstring(legend(drawn))
+    shown = ET.fromstring(DrawnDiagram(drawn, "").legend())
     tips = [each.attrib["d"].partition(" ")[2] for each in shown.iter("path") if each.get("class") == "tip"]
     assert len(set(tips)) == len(kinds)
     css = (Path(diagram_svg.__file__).parent / "diagram.css").read_text("utf-8")
@@ -64,7 +64,7 @@ def test_each_kind_of_arrow_has_a_dash_a_colour_and_a_form_of_its_own(kinds: tup
         rules = " ".join(re.findall(rf"[.]way[.]{way}(?: path)?(?:,[^{{}}]*)?{{([^}}]*)}}", css))
         colour, line = re.findall("--way:([^;}]*)", rules), re.findall("stroke-(?:dasharray|width):[^;}]*", rules)
         looks.append((tuple(colour), tuple(line)))
-        assert f'class="way {way}' in svg(drawn, "words")
+        assert f'class="way {way}' in DrawnDiagram(drawn, "words").svg()
     assert len({colour for colour, _line in looks}) == len({line for _colour, line in looks}) == len(kinds)
 
 
@@ -110,7 +110,7 @@ def test_a_count_that_grows_a_little_changes_no_layout() -> None:
         Diagram(diagram([(1, 2)]).boxes, [DiagramArrow("1", "2", label=label)]) for label in ("12", "345", "1,234,567")
     )
     assert before.shape() == after.shape() != larger.shape()
-    assert texts(before)["a0.0"] == ("12", False)
+    assert DrawnDiagram(before, "").texts()["a0.0"] == ("12", False)
     assert room_for("345") >= len("345")
 
 
@@ -122,10 +122,10 @@ def test_the_texts_that_may_change_have_their_keys_in_the_picture() -> None:
         ],
         [DiagramArrow("1", "2", label="7", bad="3 IOERR")],
     )
-    root = ET.fromstring(svg(drawn, "flows"))
+    root = ET.fromstring(DrawnDiagram(drawn, "flows").svg())
     shown = {each.get("data-k"): each.text or "" for each in root.iter() if each.get("data-k")}
     assert shown == {"b0.0": "depth 4", "b0.1": "2 abends", "a0.0": "7", "a0.1": " · 3 IOERR"}
-    assert shown == {key: text for key, (text, _) in texts(drawn).items()}
+    assert shown == {key: text for key, (text, _) in DrawnDiagram(drawn, "").texts().items()}
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -138,7 +138,7 @@ def test_names_from_outside_are_only_text(text: str) -> None:
         [DiagramArrow(text, "2", text, text, text)],
     )
     shown = "".join(DiagramPicture(text, drawn, Prose(text), text).html())
-    tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(svg(drawn, text)).iter()}
+    tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(DrawnDiagram(drawn, text).svg()).iter()}
     assert tags == {"svg", "rect", "text", "tspan", "g", "a", "path", "title"}
     assert "<script" not in shown
     assert "<img" not in shown

@@ -49,7 +49,7 @@ def offered_directories(incomplete: str) -> list[Offer]:
 def offered_options(incomplete: str) -> list[Offer]:
     """The options of INQUIRE TDQUEUE; in a list with commas, completes the last one."""
     before, comma, last = incomplete.rpartition(",")
-    options = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_TDQUEUE_OPTIONS)), last.upper())
+    options = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_OPTIONS["TDQUEUE"])), last.upper())
     return [(f"{before}{comma}{name}", about) for name, about in options]
 
 

@@ -58,7 +58,7 @@ _UNKNOWN: Final = "?"  # shown instead of a number of records that only the runn
 
 def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
     """The options, checked; typed as Any because a type checker cannot see that they are literals."""
-    known = on_demand.facts.INQUIRE_TDQUEUE_OPTIONS
+    known = on_demand.facts.INQUIRE_OPTIONS["TDQUEUE"]
     wanted = tuple(word.strip().upper() for each in options or () for word in each.split(","))
     for word in wanted:
         if word not in known:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, 
 
 from tdqsim.client.http import LostConnection, RemoteError, ServerConnection, part
 from tdqsim.errors import UsageError
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, TdqueueInfo, TdqueueOption
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda, TdqueueInfo, TdqueueOption
 
 if TYPE_CHECKING:
     from tdqsim.server.answers.operating import (
@@ -263,7 +263,7 @@ class RemoteRegion(_Commands):
 
     def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
         """INQUIRE TDQUEUE of all queues, in the order of their names, each with its name as TDQUEUE."""
-        wanted = _checked(options) or list(INQUIRE_TDQUEUE_OPTIONS)
+        wanted = _checked(options) or list(INQUIRE_OPTIONS["TDQUEUE"])
         for each in self.queues():
             values = _values(each)
             yield TdqueueInfo({"TDQUEUE": each["name"]} | {option: values[option] for option in wanted})
@@ -474,8 +474,8 @@ class RemoteRegion(_Commands):
 def _checked(options: tuple[str, ...]) -> list[str]:
     """The names of options in capitals, each of which INQUIRE TDQUEUE has."""
     for option in options:
-        if option.upper() not in INQUIRE_TDQUEUE_OPTIONS:
-            allowed = ", ".join(INQUIRE_TDQUEUE_OPTIONS)
+        if option.upper() not in INQUIRE_OPTIONS["TDQUEUE"]:
+            allowed = ", ".join(INQUIRE_OPTIONS["TDQUEUE"])
             raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {allowed}")
     return [option.upper() for option in options]
 

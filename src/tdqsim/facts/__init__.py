@@ -11,7 +11,7 @@ Public are ``Resp``, ``Cvda`` and the rules; the other names serve the packages 
 ``ATTRIBUTE_CVDA``           what INQUIRE shows for an attribute's keyword: its option, and the CVDA
 ``CVDAS``                    the number of each CVDA of the vendor's whole table, by name
 ``EIBFN``, ``EIBRCODE``      the values of these EIB fields for a command, and for a condition of transient data
-``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name; ``INQUIRE_TDQUEUE_OPTIONS``: of TDQUEUE
+``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name
 ``FORMATS``                  the version of each format of files, by name
 ``LIMITS``                   limits and lengths that no attribute table holds
 ``QUEUE_TYPES``              the four kinds of queue
@@ -42,7 +42,6 @@ from tdqsim.facts._records import EIBFN as EIBFN
 from tdqsim.facts._records import EIBRCODE as EIBRCODE
 from tdqsim.facts._records import FORMATS as FORMATS
 from tdqsim.facts._records import INQUIRE_OPTIONS as INQUIRE_OPTIONS
-from tdqsim.facts._records import INQUIRE_TDQUEUE_OPTIONS as INQUIRE_TDQUEUE_OPTIONS
 from tdqsim.facts._records import LIMITS as LIMITS
 from tdqsim.facts._records import QUEUE_TYPES as QUEUE_TYPES
 from tdqsim.facts._records import REGION_DEFAULTS as REGION_DEFAULTS

@@ -178,9 +178,6 @@ TDQUEUE_ATTRIBUTES: Mapping[str, TdqueueAttribute] = MappingProxyType(
 INQUIRE_OPTIONS: Mapping[str, Mapping[str, InquireOption]] = MappingProxyType(_inquire_options())
 """The options of INQUIRE by resource type and name."""
 
-INQUIRE_TDQUEUE_OPTIONS: Mapping[str, InquireOption] = INQUIRE_OPTIONS["TDQUEUE"]
-"""The options of INQUIRE TDQUEUE by name."""
-
 SET_TDQUEUE_OPTIONS: Mapping[str, SetOption] = MappingProxyType(
     {row["name"]: _set_option(row) for row in table("set_tdqueue")}
 )

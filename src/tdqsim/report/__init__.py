@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from tdqsim.report.diagram import Diagram as Diagram
     from tdqsim.report.diagram import DiagramArrow as DiagramArrow
     from tdqsim.report.diagram import DiagramBox as DiagramBox
-    from tdqsim.report.diagram_svg import MOST as MOST
-    from tdqsim.report.diagram_svg import legend as legend
-    from tdqsim.report.diagram_svg import svg as svg
-    from tdqsim.report.diagram_svg import texts as texts
-    from tdqsim.report.diagram_svg import tools as tools
+    from tdqsim.report.diagram_svg import DrawnDiagram as DrawnDiagram
     from tdqsim.report.flows import FlowCounts as FlowCounts
     from tdqsim.report.flows import FlowNode as FlowNode
     from tdqsim.report.flows import Flows as Flows
@@ -51,7 +47,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.report.diagram": ("BoxLine", "Diagram", "DiagramArrow", "DiagramBox"),
-        "tdqsim.report.diagram_svg": ("MOST", "legend", "svg", "texts", "tools"),
+        "tdqsim.report.diagram_svg": ("DrawnDiagram",),
         "tdqsim.report.flows": ("FlowCounts", "FlowNode", "Flows", "resource_of"),
         "tdqsim.report.page": ("Page", "check_target"),
         "tdqsim.report.parts": ("Mark", "Part", "Prose", "Table"),

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 LONGEST: Final = 28
 """The number of characters of a name that are drawn."""
+MOST: Final = 300
+"""The number of boxes that are drawn."""
 _STEP: Final = 4
 
 
@@ -96,7 +98,7 @@ class Diagram:
         arrows = tuple((arrow.source, arrow.target, arrow.how, arrow.reserved) for arrow in self.arrows)
         return boxes, arrows
 
-    def cut(self, most: int) -> tuple[Diagram, int]:
+    def cut(self, most: int = MOST) -> tuple[Diagram, int]:
         """The diagram with at most this number of boxes, the most connected ones, and the number of boxes left out."""
         if len(self.boxes) <= most:
             return self, 0

@@ -1,6 +1,7 @@
 """Draws a diagram as SVG, with the texts that may change later marked by keys.
 
-A page that shows a diagram live replaces only these texts as long as the layout stays the same: see :func:`texts`.
+A page that shows a diagram live replaces only these texts as long as the layout stays the same: see
+:meth:`DrawnDiagram.texts`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from tdqsim.report.parts import Prose, Table
 
 FIGURE: Final = '<figure class="tdq-diagram"'
 """The beginning of the element of a diagram."""
-MOST: Final = 300
-"""The number of boxes that are drawn."""
 
 _ROUND: Final = ("transaction", "program", "job")
 _TIP: Final = 8
@@ -55,12 +54,11 @@ class DiagramPicture:
 
     def html(self) -> Iterator[str]:
         """See :class:`~tdqsim.report.parts.Part`."""
-        shown, left_out = self.diagram.cut(MOST)
+        shown, left_out = self.diagram.cut()
+        drawn = DrawnDiagram(shown, f"{self.name}; the table below has the same data")
         caption = f"<figcaption>{markup(self.title)}</figcaption>" if self.title else ""
-        yield f"{FIGURE}>{caption}{tools()}{legend(shown)}"
-        yield f'<div class="sheet" tabindex="0" role="group" aria-label="{markup(self.name)}">'
-        yield from _pieces(shown, place(shown), f"{self.name}; the table below has the same data")
-        yield "</div>"
+        yield f"{FIGURE}>{caption}{drawn.tools()}{drawn.legend()}"
+        yield f'<div class="sheet" tabindex="0" role="group" aria-label="{markup(self.name)}">{drawn.svg()}</div>'
         if left_out:
             yield f'<p class="quiet">{len(shown.boxes):,} of {len(self.diagram.boxes):,} boxes are drawn.</p>'
         yield "<details><summary>As a table</summary>"
@@ -68,25 +66,50 @@ class DiagramPicture:
         yield "</details></figure>"
 
 
-def tools() -> str:
-    """The controls of a diagram: a search field and buttons for the zoom."""
-    buttons = "".join(
-        f'<button type="button" data-zoom="{key}" aria-label="{words}">{sign}</button>'
-        for key, sign, words in (("out", "-", "Smaller"), ("fit", "Fit", "Fit to the page"), ("in", "+", "Larger"))
-    )
-    return (
-        '<div class="tools"><label>Find <input type="search" data-find placeholder="a name" autocomplete="off" '
-        f'spellcheck="false"></label>{buttons}<output aria-live="polite"></output></div>'
-    )
+@dataclass(frozen=True, slots=True)
+class DrawnDiagram:
+    """The elements that show a diagram on a page.
 
+    Attributes:
+        diagram: the diagram.
+        words: its description for screen readers.
+    """
 
-def legend(diagram: Diagram) -> str:
-    """The kinds of boxes and arrows that a diagram has, with their colours."""
-    kinds = dict.fromkeys(box.kind for box in diagram.boxes)
-    ways = dict.fromkeys(arrow.how for arrow in diagram.arrows)
-    items = [f'<span class="key {_word(kind)}">{markup(kind)}</span>' for kind in kinds]
-    items += [f'<span class="key-way">{_sample(how)}{markup(how)}</span>' for how in ways]
-    return f'<p class="legend" aria-hidden="true">{"".join(items)}</p>'
+    diagram: Diagram
+    words: str
+
+    @staticmethod
+    def tools() -> str:
+        """The controls of a diagram: a search field and buttons for the zoom."""
+        buttons = "".join(
+            f'<button type="button" data-zoom="{key}" aria-label="{words}">{sign}</button>'
+            for key, sign, words in (("out", "-", "Smaller"), ("fit", "Fit", "Fit to the page"), ("in", "+", "Larger"))
+        )
+        return (
+            '<div class="tools"><label>Find <input type="search" data-find placeholder="a name" autocomplete="off" '
+            f'spellcheck="false"></label>{buttons}<output aria-live="polite"></output></div>'
+        )
+
+    def legend(self) -> str:
+        """The kinds of boxes and arrows that the diagram has, with their colours."""
+        kinds = dict.fromkeys(box.kind for box in self.diagram.boxes)
+        ways = dict.fromkeys(arrow.how for arrow in self.diagram.arrows)
+        items = [f'<span class="key {_word(kind)}">{markup(kind)}</span>' for kind in kinds]
+        items += [f'<span class="key-way">{_sample(how)}{markup(how)}</span>' for how in ways]
+        return f'<p class="legend" aria-hidden="true">{"".join(items)}</p>'
+
+    def texts(self) -> dict[str, tuple[str, bool]]:
+        """The texts that may change, by key: the text, and whether it is about a failure."""
+        found: dict[str, tuple[str, bool]] = {}
+        for at, box in enumerate(self.diagram.boxes):
+            found |= {f"b{at}.{line}": (each.text, each.bad) for line, each in enumerate(box.lines)}
+        for at, arrow in enumerate(self.diagram.arrows):
+            found |= {f"a{at}.0": (arrow.label, False), f"a{at}.1": (_bad(arrow), True)}
+        return found
+
+    def svg(self) -> str:
+        """The diagram as an SVG element."""
+        return "".join(_pieces(self.diagram, place(self.diagram), self.words))
 
 
 def _sample(how: str) -> str:
@@ -95,26 +118,6 @@ def _sample(how: str) -> str:
         f'<svg class="sample" width="40" height="12" viewBox="0 0 40 12"><g class="way {_word(how)}">'
         f'<path d="M1 6H38"/>{_tip(how, 38, 6, -_TIP)}</g></svg>'
     )
-
-
-def texts(diagram: Diagram) -> dict[str, tuple[str, bool]]:
-    """The texts that may change, by key: the text, and whether it is about a failure."""
-    found: dict[str, tuple[str, bool]] = {}
-    for at, box in enumerate(diagram.boxes):
-        found |= {f"b{at}.{line}": (each.text, each.bad) for line, each in enumerate(box.lines)}
-    for at, arrow in enumerate(diagram.arrows):
-        found |= {f"a{at}.0": (arrow.label, False), f"a{at}.1": (_bad(arrow), True)}
-    return found
-
-
-def svg(diagram: Diagram, words: str) -> str:
-    """The diagram as an SVG element.
-
-    Args:
-        diagram: the diagram.
-        words: its description for screen readers.
-    """
-    return "".join(_pieces(diagram, place(diagram), words))
 
 
 def _pieces(diagram: Diagram, layout: DiagramLayout, words: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from freezegun import freeze_time
 from tdqsim.cics import SecurityPolicy, TdqueueInfo
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.errors import TdqError
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, Resp
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda, Resp
 from tests.cics.spi.helpers import definitions, region
 from tests.rules import expect_rule
 
@@ -70,13 +70,13 @@ def reg(tmp_path):
 def test_every_option_of_every_type(reg, name):
     found = reg.inquire_tdqueue(name).as_dict()
     assert {option: value for option, value in found.items() if option not in SIGNATURE} == NOTHING | GOLDEN[name]
-    assert set(found) == set(INQUIRE_TDQUEUE_OPTIONS)
+    assert set(found) == set(INQUIRE_OPTIONS["TDQUEUE"])
 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_kind_and_length_of_every_value(reg, name):
     for option, value in reg.inquire_tdqueue(name).as_dict().items():
-        fact = INQUIRE_TDQUEUE_OPTIONS[option]
+        fact = INQUIRE_OPTIONS["TDQUEUE"][option]
         if fact.receiver == "CVDA":
             assert isinstance(value, Cvda), option
             assert value in (*fact.values, Cvda.NOTAPPLIC), option

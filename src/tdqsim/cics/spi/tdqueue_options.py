@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import Attribute, Constant, Reader, ResourceType
-from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
+from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_OPTIONS, Cvda, InquireOption
 from tdqsim.facts.info import Value
 from tdqsim.facts.inquiries import TdqueueInfo
 
@@ -131,7 +131,7 @@ def _reader(option: InquireOption, queue_type: str) -> Reader[Any]:
 @cache
 def _readers(queue_type: str) -> Mapping[str, Reader[TdQueue]]:
     """The readers of all options for queues of a type."""
-    return {name: _reader(option, queue_type) for name, option in INQUIRE_TDQUEUE_OPTIONS.items()}
+    return {name: _reader(option, queue_type) for name, option in INQUIRE_OPTIONS["TDQUEUE"].items()}
 
 
 TDQUEUE: Final = ResourceType[str, TdQueue, TdqueueInfo](

@@ -16,7 +16,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from tdqsim.datasets import SubmittedJob
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, table
+from tdqsim.facts import INQUIRE_OPTIONS, table
 from tdqsim.faults import DiskFull, Fault, LinkCut, MessageFault
 from tdqsim.ibmi import RDQD0100, RDQD0200, DataQueueInfoRow
 from tdqsim.report import RefusedGroup
@@ -87,7 +87,7 @@ CvdaValue = _made("CvdaValue", "A CVDA by name and number.", {"cvda": str, "valu
 
 _OPTIONS: Final = {
     option.name: CvdaValue if option.receiver == "CVDA" else int if option.receiver in _NUMBERS else str
-    for option in INQUIRE_TDQUEUE_OPTIONS.values()
+    for option in INQUIRE_OPTIONS["TDQUEUE"].values()
 }
 TdqueueState = _made(
     "TdqueueState", "A queue: its name, and all options of INQUIRE TDQUEUE.", {"name": str, **_OPTIONS}

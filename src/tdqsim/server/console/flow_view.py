@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui.element import Element
 
-from tdqsim.report import Diagram, legend, svg, texts, tools
+from tdqsim.report import Diagram, DrawnDiagram
 
 
 class DiagramView(Element, component="static/flow_view.js"):
@@ -19,16 +19,16 @@ class DiagramView(Element, component="static/flow_view.js"):
         self._name = name
         self._shape: tuple[object, ...] = ()
         self._texts: dict[str, tuple[str, bool]] = {}
-        self.props.update({"tools": tools(), "legend": "", "svg": "", "name": name})
+        self.props.update({"tools": DrawnDiagram.tools(), "legend": "", "svg": "", "name": name})
 
     def show(self, diagram: Diagram) -> None:
         """Show a diagram."""
-        shape, found = diagram.shape(), texts(diagram)
+        drawn = DrawnDiagram(diagram, self._name)
+        shape, found = diagram.shape(), drawn.texts()
         if shape != self._shape:
             self._shape = shape
-            drawn = bool(diagram.boxes)
-            self.props["legend"] = legend(diagram) if drawn else ""
-            self.props["svg"] = svg(diagram, self._name) if drawn else ""
+            self.props["legend"] = drawn.legend() if diagram.boxes else ""
+            self.props["svg"] = drawn.svg() if diagram.boxes else ""
             self.update()
         else:
             changes = {key: text for key, text in found.items() if self._texts.get(key) != text}

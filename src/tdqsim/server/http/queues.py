@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 from tdqsim import state
 from tdqsim.cics import Condition, Region
 from tdqsim.errors import UsageError, WrongValue
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
+from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.hosting import did_you_mean
 from tdqsim.server.answers.regions import QueueDepth, QueuePage, RegionSummary
 from tdqsim.server.answers.tables import QueueExplanation, TdqueueOptions, TdqueueState
@@ -146,11 +146,10 @@ async def inquire(
 ) -> TdqueueOptions:
     """INQUIRE TDQUEUE with all options, or with those that are named."""
     wanted = [each.strip().upper() for each in options.split(",")] if options else []
+    known = INQUIRE_OPTIONS["TDQUEUE"]
     for each in wanted:
-        if each not in INQUIRE_TDQUEUE_OPTIONS:
-            raise UsageError(
-                f"options: {each} is no option of INQUIRE TDQUEUE{did_you_mean(each, INQUIRE_TDQUEUE_OPTIONS)}"
-            )
+        if each not in known:
+            raise UsageError(f"options: {each} is no option of INQUIRE TDQUEUE{did_you_mean(each, known)}")
     return cast("TdqueueOptions", await host.look(lambda: _queue(region, queue, user, wanted)))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.report import MOST, FlowNode, Flows
+from tdqsim.report import FlowNode, Flows
 from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
@@ -79,7 +79,7 @@ class _FlowPage(ConsolePage):
             flows = flows.within({self.region})
         flows = flows.about(self.has.text)
         join = _JOINED[self.join.text]
-        diagram, left_out = flows.diagram(join=join, rates=live.rates, link=self._href).cut(MOST)
+        diagram, left_out = flows.diagram(join=join, rates=live.rates, link=self._href).cut()
         self.view.show(diagram)
         self.table.show(self._rows(flows))
         self.words.say(_in_words(flows, len(diagram.boxes), left_out))
