@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tdqsim.definitions.yamltext import plain_value, read_yaml
+from tdqsim.definitions.yamltext import read_yaml
 
 from ._stage import Stage, with_group
 from ._steps import Step, agrees, parse_steps
@@ -62,7 +62,7 @@ def examples() -> Mapping[str, Example]:
     """All examples by rule id."""
     found: dict[str, Example] = {}
     for path in sorted(EXAMPLES.glob("*.yaml")):
-        contents = plain_value(read_yaml(path.read_text("utf-8"), str(path)))
+        contents = read_yaml(path.read_text("utf-8"), str(path)).plain()
         every = contents.pop("given", "")
         for rule_id, parts in contents.items():
             assert rule_id not in found, f"{path.name}: there are two examples of {rule_id}"

@@ -45,7 +45,6 @@ from tdqsim.definitions import (
     ScalarNode,
     described_schema,
     node_at,
-    plain_value,
     read_text,
     read_yaml,
 )
@@ -468,8 +467,8 @@ def read_case_file(path: Path) -> CasesRead:
         DefinitionError: it cannot be read, has no cases, or something outside the cases is wrong.
     """
     root = _root(path)
-    plain = plain_value(root)
-    listed = plain.get("cases")
+    plain = root.plain()
+    listed: Any = plain.get("cases")
     try:
         case_file = CaseFile.model_validate(plain)
     except ValidationError as error:

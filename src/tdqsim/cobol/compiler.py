@@ -31,7 +31,7 @@ from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, ProgramCall, Translation, translate
-from tdqsim.definitions import parse_bms, symbolic_map
+from tdqsim.definitions import parse_bms
 from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
@@ -349,7 +349,7 @@ def _library(folder: Path, sources: Sequence[Path], text: bytes, *, free: bool) 
             else:
                 (library / name).symlink_to(path.absolute())
         else:
-            (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
+            (library / name).write_text(parse_bms(path.read_text("latin-1"), str(path)).copybook())
         originals[name] = str(path)
     return library, originals
 

@@ -300,7 +300,7 @@ def survey(
 @app.command()
 def maps(source: Path) -> None:
     """Print the symbolic maps of a BMS source as a COBOL copybook."""
-    typer.echo(definitions.symbolic_map(definitions.parse_bms(source.read_text("latin-1"), str(source))), nl=False)
+    typer.echo(definitions.parse_bms(source.read_text("latin-1"), str(source)).copybook(), nl=False)
 
 
 @app.command("test")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions._resource import Resource
     from tdqsim.definitions.bms import Mapset as Mapset
     from tdqsim.definitions.bms import parse_bms as parse_bms
-    from tdqsim.definitions.bms import symbolic_map as symbolic_map
     from tdqsim.definitions.cl import parse_cl
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.crtdtaq import export_cl
@@ -83,7 +82,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions.yamltext import MapNode as MapNode
     from tdqsim.definitions.yamltext import ScalarNode as ScalarNode
     from tdqsim.definitions.yamltext import node_at as node_at
-    from tdqsim.definitions.yamltext import plain_value as plain_value
     from tdqsim.definitions.yamltext import read_yaml as read_yaml
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
@@ -177,8 +175,8 @@ __getattr__, __dir__ = lazy_names(
         ".tranclass": ("Tranclass",),
         ".transaction": ("Transaction",),
         ".tsmodel": ("Tsmodel",),
-        ".yamltext": ("ListNode", "MapNode", "ScalarNode", "node_at", "plain_value", "read_yaml"),
-        ".bms": ("Mapset", "parse_bms", "symbolic_map"),
+        ".yamltext": ("ListNode", "MapNode", "ScalarNode", "node_at", "read_yaml"),
+        ".bms": ("Mapset", "parse_bms"),
         ".machine": ("Machine",),
         ".modelfile": ("read_model", "read_plain", "read_private"),
     },

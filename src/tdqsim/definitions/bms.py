@@ -113,6 +113,17 @@ class Mapset:
     storage: str
     maps: tuple[BmsMap, ...]
 
+    def copybook(self) -> str:
+        """The symbolic maps: a copybook with the input and output records of the maps.
+
+        In both records each named field consists of three bytes, its attribute bytes and its data. A map without named
+        fields and without TIOAPFX gets records of one byte, because a COBOL group must have an item.
+        """
+        lines: list[str] = []
+        for number, each in enumerate(self.maps):
+            lines += _symbolic(self, each, self.maps[0].name if number else "")
+        return "\n".join(f"       {line}" for line in lines) + "\n"
+
 
 @dataclass(slots=True)
 class _Macro:
@@ -363,18 +374,6 @@ def _dsatts(macro: _Macro, mapset: _Macro) -> tuple[str, ...]:
 
 
 # -- symbolic maps ----------------------------------------------------------------------------------------------------
-
-
-def symbolic_map(mapset: Mapset) -> str:
-    """The copybook of a mapset: the input and output records of its maps.
-
-    In both records each named field consists of three bytes, its attribute bytes and its data. A map without named
-    fields and without TIOAPFX gets records of one byte, because a COBOL group must have an item.
-    """
-    lines: list[str] = []
-    for number, each in enumerate(mapset.maps):
-        lines += _symbolic(mapset, each, mapset.maps[0].name if number else "")
-    return "\n".join(f"       {line}" for line in lines) + "\n"
 
 
 def _symbolic(mapset: Mapset, each: BmsMap, first: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tdqsim.core.portable import OWN_FILE
-from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, node_at, plain_value, read_yaml
+from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, node_at, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
 M = TypeVar("M", bound=BaseModel)
@@ -90,7 +90,7 @@ def read_model(path: Path, text: str, model: type[M], *, secrets: bool = False) 
     """
     root = read_yaml(text, str(path)) or MapNode({}, {}, 1)
     try:
-        return model.model_validate(plain_value(root))
+        return model.model_validate(root.plain())
     except ValidationError as error:
         problems = [_problem(str(path), root, dict(item), secrets=secrets) for item in error.errors()]
         raise DefinitionError(problems) from None

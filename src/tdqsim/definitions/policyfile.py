@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
@@ -38,7 +38,7 @@ from tdqsim.definitions._fields import FileFormat, Keyword, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.regionfile import Strict, Who, located
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
+from tdqsim.definitions.yamltext import MapNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 
@@ -162,7 +162,7 @@ def load_policy_file(path: Path | str) -> PolicyFile:
         raise DefinitionError([Problem(file, root.line, "", "", "", f"must be a mapping, not {kind_of(root)}")])
     problems: list[Problem] = []
     try:
-        policy = PolicyFile.model_validate(_plain(root))
+        policy = PolicyFile.model_validate(root.plain())
     except ValidationError as error:
         problems = [_problem(file, root, item["loc"], item["type"], item["msg"]) for item in error.errors()]
     else:
@@ -170,14 +170,6 @@ def load_policy_file(path: Path | str) -> PolicyFile:
     if problems:
         raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
     return policy
-
-
-def _plain(node: Node) -> Any:
-    if isinstance(node, ScalarNode):
-        return node.value
-    if isinstance(node, ListNode):
-        return [_plain(item) for item in node.items]
-    return {key: _plain(item) for key, item in node.items.items()}
 
 
 _MODELS: Mapping[str, type[Strict]] = {"users": UserProfile, "passwords": Passwords, "classes": ResourceProfile}

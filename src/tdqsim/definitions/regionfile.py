@@ -38,7 +38,7 @@ from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions.group import Definitions, load_definitions, read_text
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, node_at, read_yaml
 from tdqsim.errors import ConversionError, DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
@@ -437,11 +437,8 @@ _LISTS = ("definitions", "handlers", "start_transactions")
 
 def _plain(name: str, node: Node) -> Any:
     """Convert a node to text, lists and mappings; where a list is allowed, a single value becomes a list."""
-    if isinstance(node, ScalarNode):
-        return [node.value] if name in _LISTS and node.value else node.value
-    if isinstance(node, ListNode):
-        return [_plain("", item) for item in node.items]
-    return {key: _plain("", item) for key, item in node.items.items()}
+    value = node.plain()
+    return [value] if name in _LISTS and value and isinstance(value, str) else value
 
 
 def _dd_problems(file: str, root: MapNode) -> list[Problem]:
@@ -504,13 +501,5 @@ def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
 
 def located(root: MapNode, place: Iterable[int | str]) -> tuple[int, str]:
     """The line of a value or its key, and the start of the value if it is a scalar."""
-    node: Node = root
-    line = root.line
-    for step in place:
-        if isinstance(node, MapNode) and step in node.items:
-            line = node.lines[str(step)]
-            node = node.items[str(step)]
-        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
-            node = node.items[step]
-            line = node.line
+    node, line = node_at(root, place)
     return line, node.value[:80] if isinstance(node, ScalarNode) else ""

@@ -19,12 +19,20 @@ class ScalarNode(NamedTuple):
     value: str
     line: int
 
+    def plain(self) -> str:
+        """The text."""
+        return self.value
+
 
 class ListNode(NamedTuple):
     """A list and its line."""
 
     items: list[Node]
     line: int
+
+    def plain(self) -> list[Any]:
+        """The list as texts, lists and dictionaries, without line numbers."""
+        return [item.plain() for item in self.items]
 
 
 class MapNode(NamedTuple):
@@ -34,6 +42,10 @@ class MapNode(NamedTuple):
     lines: dict[str, int]
     line: int
 
+    def plain(self) -> dict[str, Any]:
+        """The mapping as texts, lists and dictionaries, without line numbers."""
+        return {key: item.plain() for key, item in self.items.items()}
+
 
 Node = ScalarNode | ListNode | MapNode
 
@@ -41,15 +53,6 @@ Node = ScalarNode | ListNode | MapNode
 def kind_of(node: Node) -> str:
     """The kind of node, in words for messages."""
     return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
-
-
-def plain_value(node: Node) -> Any:
-    """The node as texts, lists and dictionaries, without line numbers."""
-    if isinstance(node, ScalarNode):
-        return node.value
-    if isinstance(node, ListNode):
-        return [plain_value(item) for item in node.items]
-    return {key: plain_value(item) for key, item in node.items.items()}
 
 
 def node_at(root: Node, steps: Iterable[str | int]) -> tuple[Node, int]:

@@ -16,8 +16,8 @@ Other threads give it work by ``submit`` and get a future. Requests to regions o
 
 Public are the engine (``Engine``), whose dispatcher and clock are those of :mod:`tdqsim`, and code pages (``codepage``,
 ``CodePage``). The other names serve the extensions of this repository and may change in any version: tasks that wait
-(``Fiber``, ``WaitQueue``, ``WAIT``); what a region keeps private (``RegionInternals``); stores (``StoredRegion``,
-``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``).
+(``Fiber``, ``WaitQueue``, ``WAIT``); what a region or a job keeps private (``RegionInternals``, ``JobInternals``);
+stores (``StoredRegion``, ``BorrowedStore``); other processes (``Transport``, ``MessageFrame``, ``Address``).
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tdqsim.core.store import Entry as Entry
     from tdqsim.core.transport import LinkDown as LinkDown
     from tdqsim.core.transport import Transport as Transport
+    from tdqsim.ibmi.internals import JobInternals as JobInternals
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
@@ -83,5 +84,6 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.core.store": ("BorrowedStore", "Entry"),
         "tdqsim.core.fiber": ("WAIT", "Fiber", "WaitQueue"),
         "tdqsim.core.transport": ("LinkDown", "Transport"),
+        "tdqsim.ibmi.internals": ("JobInternals",),
     },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tdqsim.ibmi.change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
 from tdqsim.ibmi.cl_queue import RTVDTAQXCL
 from tdqsim.ibmi.cl_variables import ClVariable
+from tdqsim.ibmi.data import job_page as job_page
 from tdqsim.ibmi.ddm import DdmLink as DdmLink
 from tdqsim.ibmi.ddm import DdmServer as DdmServer
 from tdqsim.ibmi.declare import DECLARATIONS as DECLARATIONS
@@ -14,7 +15,6 @@ from tdqsim.ibmi.entry_lines import SeedEntry as SeedEntry
 from tdqsim.ibmi.entry_lines import dump_entries as dump_entries
 from tdqsim.ibmi.entry_lines import parse_seed as parse_seed
 from tdqsim.ibmi.entry_lines import seed_entries as seed_entries
-from tdqsim.ibmi.entry_lines import take_entries as take_entries
 from tdqsim.ibmi.error_code import ErrorCode, ErrorReport
 from tdqsim.ibmi.errors import JobEnded, ParameterError
 from tdqsim.ibmi.faults import FaultHook as FaultHook
@@ -40,7 +40,6 @@ from tdqsim.ibmi.layouts import (
 )
 from tdqsim.ibmi.layouts import char as char
 from tdqsim.ibmi.layouts import shown_bytes as shown_bytes
-from tdqsim.ibmi.layouts import shown_char as shown_char
 from tdqsim.ibmi.lock_manager import LockEntry
 from tdqsim.ibmi.messages import MESSAGE_TYPES as MESSAGE_TYPES
 from tdqsim.ibmi.messages import MESSAGES as MESSAGES
@@ -66,10 +65,6 @@ from tdqsim.ibmi.records import (
 from tdqsim.ibmi.records import sender_of as sender_of
 from tdqsim.ibmi.remote_link import RemoteLink as RemoteLink
 from tdqsim.ibmi.retrieve import parse_messages
-from tdqsim.ibmi.serving import check_names as check_names
-from tdqsim.ibmi.serving import describe_afresh as describe_afresh
-from tdqsim.ibmi.serving import is_immediate as is_immediate
-from tdqsim.ibmi.serving import job_page as job_page
 from tdqsim.ibmi.sql import PreparedSql as PreparedSql
 from tdqsim.ibmi.sql import SqlResult
 from tdqsim.ibmi.sql import SqlSession as SqlSession

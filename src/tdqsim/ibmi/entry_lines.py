@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.ibmi.dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.job import Job
 from tdqsim.ibmi.names import place
-from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.records import sender_of
 from tdqsim.ibmi.retrieve import open_for_retrieval
 from tdqsim.ibmi.send import check_entry
@@ -116,16 +114,3 @@ def seed_entries(job: Job, name: str, library: str = "", entries: Iterable[SeedE
     for entry in wanted:
         job.qsnddtaq(name, library, entry.data, entry.key)
     return len(wanted)
-
-
-def take_entries(job: Job, queue: DataQueue, entries: Iterable[Entry]) -> int:
-    """Remove the given entries from a standard data queue, journaled as receives of the job; returns how many."""
-    core = job._core
-    core.check_usable()
-    removed = 0
-    for entry in entries:
-        queue.stored.take_promised(entry, lambda taken: core.received(queue, taken), {})
-        removed += 1
-    if removed:
-        queue.reclaim_if_empty(core.system.clock.time_ns())
-    return removed

@@ -18,10 +18,8 @@ from tdqsim.layouts.codecs import (
 from tdqsim.layouts.codecs import binary_range as binary_range
 from tdqsim.layouts.codecs import byte_order as byte_order
 from tdqsim.layouts.codecs import decode_value as decode_value
-from tdqsim.layouts.codecs import display_bytes as display_bytes
 from tdqsim.layouts.codecs import encode_value as encode_value
 from tdqsim.layouts.codecs import fill as fill
-from tdqsim.layouts.codecs import number_table as number_table
 from tdqsim.layouts.copybook import (
     Copybook,
     copybook_library,

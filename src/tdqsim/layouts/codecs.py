@@ -26,9 +26,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache, partial
+from functools import partial
 from typing import Final, Literal
 
 from tdqsim.core.codepage import CodePage, codepage
@@ -66,6 +66,8 @@ class DisplayBytes:
         signed: the bytes of the digits 0 to 9 with a plus, then with a minus.
         points: the byte of each decimal point.
         blank: the blank.
+        meanings: the meaning of each byte of a number: a digit, a digit with plus (16+) or minus (32+), a sign, a
+            point, or a byte to skip.
     """
 
     zone: int
@@ -74,17 +76,29 @@ class DisplayBytes:
     signed: bytes
     points: Mapping[str, int]
     blank: int
+    meanings: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = bytearray([BAD]) * 256
+        for digit in range(10):
+            table[self.zone + digit] = digit
+            table[self.signed[digit]], table[self.signed[digit + 10]] = PLUS + digit, MINUS + digit
+        table[self.plus], table[self.minus] = PLUS + 15, MINUS + 15
+        for point in self.points.values():
+            table[point] = POINT
+        table[self.blank] = table[0] = SKIP
+        object.__setattr__(self, "meanings", bytes(table))
+
+    @classmethod
+    def of(cls, family: str) -> DisplayBytes:
+        """The bytes of DISPLAY numbers in the code pages of a family."""
+        return _EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES
 
 
 _EBCDIC_BYTES = DisplayBytes(
     0xF0, 0x4E, 0x60, bytes([*range(0xC0, 0xCA), *range(0xD0, 0xDA)]), {".": 0x4B, ",": 0x6B}, 0x40
 )
 _ASCII_BYTES = DisplayBytes(0x30, 0x2B, 0x2D, b"{ABCDEFGHI}JKLMNOPQR", {".": 0x2E, ",": 0x2C}, 0x20)
-
-
-def display_bytes(family: str) -> DisplayBytes:
-    """Return the bytes of DISPLAY numbers in the code pages of a family."""
-    return _EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,27 +275,10 @@ def _digits(field: Field, value: object) -> tuple[bool, str]:
     return unscaled < 0, text.rjust(field.digits, "0")
 
 
-@cache
-def number_table(family: str) -> bytes:
-    """Return the meaning of each byte of a DISPLAY number.
-
-    It is a digit, a digit with plus (16+) or minus (32+), a sign, a point, or a byte to skip.
-    """
-    form, table = display_bytes(family), bytearray([BAD]) * 256
-    for digit in range(10):
-        table[form.zone + digit] = digit
-        table[form.signed[digit]], table[form.signed[digit + 10]] = PLUS + digit, MINUS + digit
-    table[form.plus], table[form.minus] = PLUS + 15, MINUS + 15
-    for point in form.points.values():
-        table[point] = POINT
-    table[form.blank] = table[0] = SKIP
-    return bytes(table)
-
-
 def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
     if rules.numbers == "IBM" and rules.strict_overpunch:
         return _parse_in_places(field, data, rules, family)
-    meaning = data.translate(number_table(family))
+    meaning = data.translate((_EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES).meanings)
     if family == ASCII_FAMILY and SKIP in meaning.strip(_SKIPPED):
         raise BadValue("there is a blank or X'00' between the digits")
     return _parse_anywhere(field, data, meaning, rules, family)
@@ -320,7 +317,7 @@ def _parse_anywhere(field: Field, data: bytes, meaning: bytes, rules: Rules, fam
 
 def _parse_in_places(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
     """A DISPLAY number by IBM's rules: each place has what the PICTURE says, and one place has the sign."""
-    meaning = data.translate(number_table(family))
+    meaning = data.translate((_EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES).meanings)
     if not meaning.strip(_SKIPPED):
         return _blank(field, data, rules)
     mask = field.picture.mask if field.picture is not None else ""
@@ -336,7 +333,7 @@ def _parse_in_places(field: Field, data: bytes, rules: Rules, family: str) -> in
     digits: list[int] = []
     for place, (byte, code) in enumerate(zip(data, meaning, strict=True)):
         if place < len(mask) and mask[place] in ".,":
-            if byte != display_bytes(family).points[mask[place]] and (digits or code != SKIP):
+            if byte != DisplayBytes.of(family).points[mask[place]] and (digits or code != SKIP):
                 raise BadValue(f"there is no {mask[place]!r} where the PICTURE has it")
         elif code < 10:
             digits.append(code)
@@ -402,7 +399,7 @@ def _encode_zoned(field: Field, value: object, rules: Rules) -> bytes:
     kind = rules.page(field).kind
     negative, digits = _digits(field, value)
     if _blank_is_zero(field) and not digits.strip("0"):
-        return bytes([display_bytes(kind).blank]) * field.length
+        return bytes([DisplayBytes.of(kind).blank]) * field.length
     if field.picture is not None and field.picture.mask:
         text = _edited(field, field.picture.mask, digits, negative=negative)
     else:

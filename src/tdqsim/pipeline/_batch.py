@@ -13,14 +13,13 @@ import pyarrow.compute as pc
 
 from tdqsim.layouts import (
     BadValue,
+    DisplayBytes,
     Field,
     FieldType,
     Layout,
     Rules,
     byte_order,
     decode_value,
-    display_bytes,
-    number_table,
 )
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
@@ -410,12 +409,12 @@ def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
         BadValue: the bytes are not a number.
     """
     value, family = decode_value(item, data, rules), rules.page(item).kind
-    form = display_bytes(family)
+    form = DisplayBytes.of(family)
     digits = len(data.translate(None, bytes([0, form.plus, form.minus, form.blank])))
     if value is None or not digits:
         return None if rules.null_detection else ""
     assert isinstance(value, int)
-    signs = [" +-"[mark >> 4] for mark in data.translate(number_table(family)) if mark >> 4 in (1, 2)]
+    signs = [" +-"[mark >> 4] for mark in data.translate(form.meanings) if mark >> 4 in (1, 2)]
     sign = "".join(signs[-1:]) or ("-" if value < 0 else "")
     return sign + str(abs(value)).rjust(digits, "0")
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tdqsim.layouts import display_bytes, number_table
+from tdqsim.layouts import DisplayBytes
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -25,7 +25,7 @@ EIGHT = np.uint64(10**8)
 LOW_32 = np.uint64(0xFFFFFFFF)
 SHIFT_32 = np.uint64(32)
 LONG_DIGITS, WIDE_DIGITS = 18, 38
-MINUS = 2  # of a sign in :func:`number_table`, in the left half of a byte
+MINUS = 2  # of a sign in ``DisplayBytes.meanings``, in the left half of a byte
 WORD = 8
 ALL_64 = (1 << 64) - 1
 
@@ -135,10 +135,10 @@ def zoned(column: Bytes, width: int, *, family: str, sign: Bytes | None, leading
         leading: whether the sign is before the digits or in the first one.
         separate: whether the sign has a byte of its own.
     """
-    zone, marks, good = display_bytes(family).zone, None, None
+    zone, marks, good = DisplayBytes.of(family).zone, None, None
     words = _words(column, width, zone, "<u8")
     if sign is not None:
-        marks = np.frombuffer(number_table(family), np.uint8)[sign]
+        marks = np.frombuffer(DisplayBytes.of(family).meanings, np.uint8)[sign]
         # Of a byte that is neither sign nor digit the left half is greater than MINUS, whatever its right half is.
         good = (marks >> 4 <= MINUS) & (marks & 15 == 15 if separate else marks & 15 <= 9)
         if not separate:
@@ -158,7 +158,7 @@ def zoned(column: Bytes, width: int, *, family: str, sign: Bytes | None, leading
 
 def sign_marks(sign: Bytes, family: str) -> Bytes:
     """For each byte that may have the sign of a DISPLAY number: 1 for plus, 2 for minus, else 0."""
-    signs = np.frombuffer(number_table(family), np.uint8)[sign] >> 4
+    signs = np.frombuffer(DisplayBytes.of(family).meanings, np.uint8)[sign] >> 4
     return np.where(signs <= MINUS, signs, 0)
 
 

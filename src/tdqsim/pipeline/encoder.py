@@ -27,7 +27,6 @@ from tdqsim.layouts import (
     Usage,
     binary_range,
     byte_order,
-    display_bytes,
     encode_value,
     fill,
 )
@@ -229,7 +228,7 @@ class _Matrix:
         digits = _digits(np.where(odd, 0, np.abs(low)), item.digits)
         if item.type is FieldType.PACKED:
             return _packed(item, digits, negative), odd
-        return _zoned(item, digits, negative, display_bytes(self.rules.page(item).kind)), odd
+        return _zoned(item, digits, negative, DisplayBytes.of(self.rules.page(item).kind)), odd
 
     def _one_by_one(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
         """Encode each value with the plain encoder, for kinds of columns that are too rare for a fast path."""

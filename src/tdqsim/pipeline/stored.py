@@ -20,8 +20,8 @@ from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.hosting import Entry, StoredRegion
-from tdqsim.ibmi import EscapeMessage, Journal, System, take_entries
+from tdqsim.hosting import Entry, JobInternals, StoredRegion
+from tdqsim.ibmi import EscapeMessage, Journal, System
 
 _PAUSE: Final = 0.05
 _HALVES: Final = {True: b"@durable", False: b"@volatile"}
@@ -233,7 +233,8 @@ class _System:
 
     def take_through(self, name: str, seq: int) -> int:
         assert self._job is not None
-        return take_entries(self._job, self._queues[name], [entry for _, entry in self.entries(name, 0, seq)])
+        entries = [entry for _, entry in self.entries(name, 0, seq)]
+        return JobInternals(self._job).take_entries(self._queues[name], entries)
 
     def commit(self) -> None:
         """Nothing to do: each change is made when it is asked for, marks before the entries that they are about."""

@@ -22,7 +22,7 @@ from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.core.record_list import checked_records
-from tdqsim.definitions.yamltext import ListNode, plain_value, read_yaml
+from tdqsim.definitions.yamltext import ListNode, read_yaml
 from tdqsim.errors import ConversionError, UsageError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
@@ -92,7 +92,7 @@ def _from_yaml(path: Path, text: str) -> list[tuple[str, object]]:
     root = read_yaml(text, str(path), longest=_LONGEST_VALUE)
     if not isinstance(root, ListNode):
         raise UsageError(f"{path}: a list of records is needed")
-    return [(f"{path}:{node.line}", plain_value(node)) for node in root.items]
+    return [(f"{path}:{node.line}", node.plain()) for node in root.items]
 
 
 def _from_json(path: Path, text: str) -> list[tuple[str, object]]:

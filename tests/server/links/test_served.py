@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client, RemoteError
-from tdqsim.definitions.yamltext import MapNode, plain_value, read_yaml
+from tdqsim.definitions.yamltext import MapNode, read_yaml
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.linkfile import dialled
 from tdqsim.server.schema import serve_json_schema
@@ -280,7 +280,7 @@ def test_the_schema_takes_the_examples(side):
     document = read_yaml(example(side), "serve.yaml")
     assert isinstance(document, MapNode)
     schema = serve_json_schema()
-    links = _numbers(plain_value(document)["links"])
+    links = _numbers(document.plain()["links"])
     jsonschema.validate(links, {**schema["properties"]["links"], "$defs": schema["$defs"]})
     links[0]["prot"] = 1
     with pytest.raises(jsonschema.ValidationError, match="prot"):

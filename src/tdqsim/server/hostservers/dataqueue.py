@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from tdqsim.hosting import Entry
-from tdqsim.ibmi import (
-    RDQD0100,
-    EscapeMessage,
-    Job,
-    ParameterError,
-    check_names,
-    describe_afresh,
-    is_immediate,
-    shown_bytes,
-    shown_char,
-)
+from tdqsim.hosting import Entry, JobInternals
+from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError, shown_bytes
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
@@ -65,7 +55,7 @@ class DataQueueServer(Conversation):
         def work() -> bytes:
             try:
                 if act is not _create:  # this is a command, and checks names like one
-                    check_names(job, name, library)
+                    JobInternals(job).check_names(name, library)
                 answer = call(taken)
             except EscapeMessage as error:
                 return _escape(job, frame, error)
@@ -80,7 +70,7 @@ class DataQueueServer(Conversation):
                 job.return_entry(name, library, taken.pop())
 
         if frame.request in _QUICK and _wait(frame) == 0:
-            return SystemWork(work, undo, lambda: is_immediate(job, name, library))
+            return SystemWork(work, undo, lambda: JobInternals(job).is_immediate(name, library))
         return SystemWork(work, undo, aside=frame.request == _RECEIVE)
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
@@ -127,7 +117,7 @@ def _described(job: Job, name: str, library: str) -> RDQD0100:
 
     They prove no authority for a later receive: DTAQ-SERVER-ATTRIBUTES.
     """
-    attributes = describe_afresh(job, name, library)
+    attributes = JobInternals(job).describe(name, library)
     if not attributes.sequence:
         job.fail("CPF9511", name, rule="DTAQ-SERVER-DDM")
     return attributes
@@ -139,7 +129,7 @@ def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
         template = _DONE + described.message_length.to_bytes(4, "big")
         template += (_YES if described.include_sender_id == "Y" else _NO) + _KINDS.get(described.sequence, _NO)
         template += described.key_length.to_bytes(2, "big") + (_YES if described.force_indicator == "Y" else _NO)
-        template += shown_char(described.text_description, 50, job.page)
+        template += shown_bytes(f"{described.text_description:<50}", job.page)[:50]
         return reply(frame, 0x8001, template)
 
     return call
