@@ -139,6 +139,15 @@ def test_what_has_no_effect_is_noted():
     assert found.transactions[0].without_effect == {"twasize": "100"}
 
 
+@pytest.mark.rule("DEF-GROUP-FIRST")
+def test_the_notes_about_further_definitions_of_a_name_give_the_group_that_is_used():
+    queue = "  tdqueue: [{name: PAYQ, type: INTRA}]\n"
+    found = parse_definitions("groups:\n" + "".join(f"- group: {group}\n{queue}" for group in ("ONE", "TWO", "TRI")))
+    assert [(note.line, note.message) for note in found.notes] == [
+        (5, "is not used: group ONE has it (<text>:3)"), (7, "is not used: group ONE has it (<text>:3)"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -260,7 +269,9 @@ def test_bad_runaway(value):
     ("value", "milliseconds"), [("system", None), (0, 0), ("500", 500), (2_700_000, 2_700_000), ("0005000", 5000)]
 )
 def test_runaway(value, milliseconds):
-    assert define_transaction(name="PAYP", runaway=value).runaway_ms == milliseconds
+    definition = define_transaction(name="PAYP", runaway=value)
+    assert definition.runaway_ms == milliseconds
+    assert definition.runaway == ("SYSTEM" if milliseconds is None else str(milliseconds))
 
 
 @pytest.mark.rule("DEF-TRAN-DTIMOUT")

@@ -109,9 +109,10 @@ def test_a_record_too_long_for_the_area_is_cut(task):
     assert (met.name, met.resp2, met.data, met.length) == ("LENGERR", 0, b"0123", 10)
 
 
-def test_a_negative_length_counts_as_zero(task):
+@pytest.mark.parametrize("length", [-5, 0])
+def test_a_negative_length_counts_as_zero(task, length):
     task.writeq_ts("Q", b"abc")
-    met = refused(task.readq_ts, "Q", -5)
+    met = refused(task.readq_ts, "Q", length)
     assert (met.name, met.data, met.length) == ("LENGERR", b"", 3)
 
 

@@ -20,6 +20,7 @@ class Runs:
         region = Region([], store=self.folder / "store", **arguments)
         region.ts.define_model("REC", recovery=True)
         region.ts.define_model("MAIN", location="MAIN")
+        region.ts.define_model("AUX", location="AUXILIARY")
         return region
 
     def file(self, region: Region, **options) -> DataFile:
@@ -47,6 +48,7 @@ def fill(region: Region) -> None:
         for data in (b"one", b"two"):
             region.writeq_ts(queue, data)
     region.writeq_ts("M2", b"one", main=True)
+    region.writeq_ts("AUX3", b"one", main=True)  # its model says AUXILIARY, which counts
 
 
 def test_a_queue_that_is_shorter_than_at_the_warm_start_before_is_as_short_after_the_next_one(runs):
@@ -80,6 +82,7 @@ def test_which_queues_a_start_finds(runs, clean, arguments, left):
     with runs.begin(**arguments) as region:
         for queue in ("REC1", "AUX1", "MAIN1", "M2"):
             assert items(region, queue) == ([b"one", b"two"] if queue in left else []), queue
+        assert items(region, "AUX3") == ([b"one"] if "AUX1" in left else [])
 
 
 def test_queues_that_an_emergency_restart_has_lost_do_not_come_back(runs):
@@ -137,7 +140,8 @@ def test_what_was_not_committed_is_gone_after_a_failure_and_what_was_is_there(ru
 @pytest.mark.parametrize(
     "change", [lambda task: task.writeq_ts("REC1", b"other"), lambda task: task.deleteq_ts("REC1")]
 )
-def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint(runs, change):
+@pytest.mark.parametrize("end", ["syncpoint", "syncpoint_rollback"])
+def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint(runs, change, end):
     told = []
 
     def holds(task):
@@ -154,12 +158,14 @@ def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint
         told.append("written")
         task.suspend()
         told.append("goes on")
+        getattr(task, end)()
 
     def changes(task):
         change(task)
         told.append("changed")
 
     with runs.begin() as region:
+        region.writeq_ts("REC1", b"before")
         for program in (holds, waits_for_what_is_held, writes, changes):
             region.start(program)
         region.run()
