@@ -246,9 +246,20 @@ def test_an_emptied_file_stays_empty_and_one_in_order_of_entry_goes_on_behind_it
 
 # -- in doubt --------------------------------------------------------------------------------------------------------
 
+
+def append_twice(task) -> None:
+    task.writeq_ts("REC1", b"three")
+    task.writeq_ts("REC1", b"four")
+
+
+def rewrite_twice(task) -> None:
+    for data in (b"other", b"else"):
+        task.writeq_ts("REC1", data, item=1, rewrite=True)
+
+
 QUEUE_CHANGES = {
-    "append": (lambda task: task.writeq_ts("REC1", b"three"), [b"one", b"two", b"three"]),
-    "rewrite": (lambda task: task.writeq_ts("REC1", b"else", item=1, rewrite=True), [b"else", b"two"]),
+    "append": (append_twice, [b"one", b"two", b"three", b"four"]),
+    "rewrite": (rewrite_twice, [b"else", b"two"]),
     "delete": (lambda task: task.deleteq_ts("REC1"), []),
 }
 FILE_CHANGES = {
