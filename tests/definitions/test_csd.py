@@ -155,9 +155,10 @@ def test_a_job_around_the_commands():
     text = (
         "//PAY JOB (1)\n//* DD *\n//ONE EXEC PGM=IDCAMS\n//SYSIN DD *\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n/*\n"
         "//TWO EXEC PGM=DFHCSDUP\n//DFHCSD DD DSN=CSD,DISP=SHR\n//SYSIN DD *\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n//SYSUT DD *,DLM='$$'\n"
-        "DEFINE TDQ(Q2) GROUP(G) TYPE(INTRA)\n//\n/*\n$$\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n//SYSIN DD DSN=OTHER\n"
+        "DEFINE TDQ(Q2) GROUP(G) TYPE(INTRA)\n//\n/*\nDEFINE TDQ(Q3) GROUP(G) TYPE(INTRA)\n$$\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n"
+        "//SYSIN DD DATA\n//\nDEFINE TDQ(Q4) GROUP(G) TYPE(INTRA)\n/*\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n//SYSIN DD DSN=OTHER\n"
     )
-    assert [queue.name for queue in queues(text)] == ["Q1", "Q2"]
+    assert [queue.name for queue in queues(text)] == ["Q1", "Q2", "Q3", "Q4"]
 
 
 def test_a_job_without_data_in_the_stream():
