@@ -269,6 +269,14 @@ def test_a_queue_discarded_during_a_browse_is_not_returned(reg):
     assert rest == [name for name in NAMES if name not in ("PAYQ", "PHYQ")]
 
 
+def test_next_with_an_option_that_is_not_known_leaves_the_browse_where_it_is(reg):
+    reg.inquire_tdqueue_start()
+    for name in NAMES[:2]:
+        with pytest.raises(TdqError, match="NUMITEM"):
+            reg.inquire_tdqueue_next("NUMITEM")
+        assert reg.inquire_tdqueue_next("TYPE").tdqueue == name
+
+
 def test_the_iterator_does_not_occupy_the_browse(reg):
     reg.inquire_tdqueue_start()
     assert [(a.tdqueue, b.tdqueue) for a in reg.browse_tdqueue("TYPE") for b in reg.browse_tdqueue("TYPE")] == [
