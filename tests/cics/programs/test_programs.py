@@ -265,16 +265,23 @@ def test_return_passes_its_channel_to_the_next_transaction_of_the_terminal():
     assert [each.data for each in seen] == [b"data"]
 
 
-@pytest.mark.parametrize("option", ["ABCODE", "ORGABCODE"])
-def test_the_abend_code_is_assigned_to_the_exit(reg, option):
-    seen = []
+@pytest.mark.rule("TASK-ASSIGN-ORGABCODE")
+def test_abcode_is_that_of_the_last_abend_and_orgabcode_that_of_the_first(reg):
+    def note(task):
+        seen.append(task.assign("ABCODE", "ORGABCODE"))
+
+    def below(task):
+        task.handle_abend(lambda _abend: (note(task), task.abend("TWO")))
+        task.abend("ONE")
 
     def first(task):
-        task.handle_abend(lambda _abend: seen.append(task.assign(option)))
-        task.abend("OOPS")
+        task.handle_abend(lambda _abend: note(task))
+        task.link("BELOW")
 
+    seen = []
+    reg.programs.register("BELOW", below)
     reg.start(first).result()
-    assert seen == ["OOPS"]
+    assert seen == [("ONE", "ONE"), ("TWO", "ONE")]
 
 
 @pytest.mark.rule("DPL-EXECUTIONSET")

@@ -243,7 +243,7 @@ _ASSIGN: Final[dict[str, tuple[Opt, Callable[[TaskBase], object]]]] = {
     "CHANNEL": (Opt("name", 16), lambda task: _level(task, "channel_name", "")),
     "INVOKINGPROG": (Opt("name", 8), lambda task: _level(task, "invoker", "")),
     "LINKLEVEL": (Opt("halfword", 2), lambda task: _level(task, "number", 1)),
-    "ORGABCODE": (Opt("name", 4), lambda task: task.abcode),
+    "ORGABCODE": (Opt("name", 4), lambda task: task._orgabcode),
     "PRINSYSID": (Opt("name", 4), _terminal(_prinsysid)),
     "RESTART": (Opt("data", 1), lambda _task: b"\0"),
     "RETURNPROG": (Opt("name", 8), lambda task: _level(task, "return_program", "")),

@@ -383,7 +383,7 @@ def give_up(task: TaskData) -> None:
 
 
 def to_abend(task: TaskData, error: BaseException) -> Abend:
-    """Convert an exception that has left the program to an abend, and set ABCODE and ABPROGRAM from it."""
+    """Convert an exception that has left the program to an abend, and set ABCODE, ORGABCODE and ABPROGRAM from it."""
     task._abprogram = note_failure(task, error)
     if isinstance(error, Abend):
         abend = error
@@ -393,6 +393,7 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
             code = _OUTSIDE_SUBSET
         abend = Abend(code or _PROGRAM_CHECK, error)
     task.abcode = abend.code
+    task._orgabcode = task._orgabcode or abend.code
     return abend
 
 

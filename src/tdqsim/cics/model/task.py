@@ -31,7 +31,8 @@ class TaskData:
         userid: the user ID whose authority it has.
         eib: the EXEC interface block.
         condition: the last condition that was not raised; it has the true length of a LENGERR.
-        abcode: the code of its abend; empty if it has not abended.
+        abcode: the code of its last abend; empty if it has not abended.
+        _orgabcode: the code of its first abend.
         _abprogram: the program that abended last; empty if none has.
         _block: refers to the call that ends it at the end of its ``with`` block; None outside one.
         _browses: the open browses by resource type; they end with the task.
@@ -73,7 +74,7 @@ class TaskData:
     _work: tuple[Handler, tuple[object, ...]]
 
     # What most tasks never change: a new one does not set it.
-    abcode = _abprogram = ""
+    abcode = _abprogram = _orgabcode = ""
     condition: Condition | None = None
     _block: object = None
     _browses: Mapping[str, Any] = MappingProxyType({})
