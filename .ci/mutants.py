@@ -59,10 +59,11 @@ ROOMS = (
 )  # fmt: skip
 WITNESSES = (
     "core", "layouts", "definitions", "datasets", "state", "cics", "ibmi", "testing", "recovery", "verified", "cli",
-    "examples", "report", "cobol", "client", "probe", "server", "pipeline",
+    "languages", "test_job.py", "test_tracing.py", "test_wrong_thread.py", "examples", "report", "cobol", "client",
+    "probe", "server", "pipeline",
 )  # fmt: skip
-"""The folders of tests that may notice. Those of the drawn rooms run first, the quick ones before the slow ones:
-what is left when the time is over stays undecided."""
+"""The folders and modules of tests that may notice. Those of the drawn rooms run first, the quick ones before the slow
+ones: what is left when the time is over stays undecided."""
 NEARBY = {"server": {"client", "cli"}, "client": {"server"}, "cli": {"server"}, "cobol": {"examples", "cli"}}
 SLOW = {"report", "cobol", "client", "probe", "server", "pipeline"}
 """Folders that run only when a place of their room, or one near it, was drawn."""

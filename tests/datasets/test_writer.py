@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import pytest
 
@@ -12,6 +13,7 @@ from tdqsim.datasets import (
     DcbError,
     Disposition,
     DummyWriter,
+    OpenError,
     RecordError,
     SpaceExhausted,
     open_reader,
@@ -21,7 +23,7 @@ from tdqsim.datasets import (
     read_records,
     write_records,
 )
-from tests.datasets.faults import Opener
+from tests.datasets.faults import FailingFile, Opener
 from tests.rules import expect_rule, rule
 
 FB = parse_dcb("RECFM=FB,LRECL=4,BLKSIZE=12")
@@ -310,3 +312,16 @@ def test_a_reader_beside_a_writer_sees_whole_blocks(path):
         writer.put_all([b"AAAA"] * 4)
         with open_reader(path, FB) as reader:
             assert list(reader) == [b"AAAA"] * 3
+
+
+def test_a_data_set_that_cannot_be_emptied_is_refused_and_free_again(tmp_path, monkeypatch):
+    def refuse(_file, _size):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path, opener = tmp_path / "data", Opener()
+    with monkeypatch.context() as patch:
+        patch.setattr(FailingFile, "truncate", refuse)
+        with pytest.raises(OpenError, match="cannot be positioned: Input/output error"):
+            open_writer(path, FB, opener=opener)
+    with open_writer(path, FB) as writer:
+        assert writer.is_open
