@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import shutil
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import lmdb
@@ -13,6 +16,7 @@ import pytest
 from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import check as storecheck
 from tdqsim.core.store._meta import read_metas
+from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing
 from tests.core import _child
 
@@ -143,6 +147,27 @@ def test_flipped_bits_are_noticed_and_what_is_whole_is_saved(
         shutil.rmtree(tmp_path / "new")
         shutil.rmtree(place)
     assert noticed > rounds // 5  # the others were in pages that are free
+
+
+@pytest.mark.skipif(not hasattr(os, "pread"), reason="the file is read otherwise here")
+def test_a_page_that_the_system_cannot_read_is_told(
+    copy: tuple[Path, Contents], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read = copy[0] / "durable", os.pread
+    file = PageFile(path, max(read_metas(path), key=attrgetter("txnid")))
+    whole = len(list(file.records()))
+    bad = max(file.reached)
+
+    def refuse(fd: int, size: int, offset: int) -> bytes:
+        if offset // PAGE == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(fd, size, offset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", refuse)
+        assert 0 < len(list(file.records())) < whole
+    file.close()
+    assert file.problems == [f"page {bad} cannot be read: Input/output error"]
 
 
 def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy: tuple[Path, Contents]) -> None:

@@ -75,13 +75,16 @@ class PageFile:
         """Read a page; PageError unless it contains its own number."""
         if not 1 < page <= self._meta.last_page:
             raise PageError(f"there is no page {page}")
-        try:
-            data = read_at(self._fd, self._size, page * self._size)
-        except OSError as error:
-            raise PageError(f"page {page} cannot be read: {error.strerror}") from None
+        data = self._read(page, 0, self._size)
         if len(data) < self._size or int.from_bytes(data[:8], sys.byteorder) != page:
             raise PageError(f"page {page} does not match the pages above it")
         return data
+
+    def _read(self, page: int, offset: int, size: int) -> bytes:
+        try:
+            return read_at(self._fd, size, page * self._size + offset)
+        except OSError as error:
+            raise PageError(f"page {page} cannot be read: {error.strerror}") from None
 
     def _nodes(self, page: int, data: bytes, wanted: int) -> list[tuple[bytes, int, int, int]]:
         """Key, flags, size and offset of the value of each node of a page, in key order."""
@@ -186,10 +189,7 @@ class PageFile:
             raise PageError(f"overflow page {page} is not one")
         for each in range(page, page + pages):
             self._meet(each)
-        try:
-            return read_at(self._fd, size, page * self._size + _HEAD.size)
-        except OSError as error:
-            raise PageError(f"overflow page {page} cannot be read: {error.strerror}") from None
+        return self._read(page, _HEAD.size, size)
 
     def get(self, wanted: bytes) -> bytes | None:
         """The value under a key, or None."""
