@@ -39,6 +39,8 @@ def test_doctor_says_what_is_missing_and_what_it_would_add(tdq, monkeypatch):
     assert parts["cobc"]["state"] == "missing"
     assert "tdq cobol" in parts["cobc"]["note"]
     assert parts["[test]"]["state"] == "installed"
+    head = tdq("doctor").out.splitlines()[:3]
+    assert (head[0][:7], head[1].partition(" ")[2], head[2]) == ("tdqsim ", "code pages", "")
 
 
 def test_doctor_lists_what_a_server_of_this_user_serves(tdq, tmp_path, monkeypatch):

@@ -778,6 +778,7 @@ def test_a_position_in_a_keyed_queue_is_found_from_either_end_and_from_the_last_
                 found = queue.entries(reverse=reverse, skip=skip, limit=3, pause=lambda: pauses.append(None))
                 assert [entry.data for entry in found] == wanted[skip : skip + 3], (skip, reverse)
         assert pauses
+        assert [list(queue.entries(reverse=True, skip=skip)) for skip in (25_009, 25_008)] == [[], []]
         work = queue.work()
         work.take_entry()
         store.durable.commit((work,))

@@ -66,7 +66,7 @@ def logged(job):
 
 
 def test_the_messages_of_the_own_log(logged):
-    handle, count = opened(logged, fields=(201, 301, 302, 402, 607, 1201, 1301, 606))
+    handle, count = opened(logged, fields=(201, 301, 302, 401, 402, 607, 1201, 1301, 606))
     assert count == 3
     found, said = got(logged, handle, 3)
     assert [one[:2] for one in found] == [("CPC9801", "01"), ("CPD0043", "02"), ("CPF0006", "15")]
@@ -76,6 +76,7 @@ def test_the_messages_of_the_own_log(logged):
     assert fields[201] == ("C", logged.joblog[0].message_data)
     assert fields[301] == ("C", e("Object &2 type *&5 created in library &3."))
     assert fields[302] == ("C", e("Object Q type *DTAQ created in library APPLIB."))
+    assert e("Object &2 of type *&5") in fields[401][1]
     assert fields[402][1].startswith(e("Cause"))
     assert (fields[607], fields[1201], fields[1301]) == (("C", e(logged.user)), ("B", b4(0)), ("B", b4(37)))
     assert fields[606] == ("M", b4(0))

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import Rules, parse_copybook
+from tdqsim.layouts import Rules, binary_range, parse_copybook
 from tests.rules import expect_rule
 
 
@@ -344,3 +344,11 @@ def test_blank_decimals_are_zero_where_it_is_asked_for():
         assert number("PIC 9(2)V9", data) is None
         assert str(number("PIC 9(2)V9", data, blank_is_zero=True)) == "0.0"
         assert number("PIC 9(3)", data, blank_is_zero=True) is None
+
+
+@pytest.mark.parametrize(
+    ("clauses", "least", "greatest"),
+    [("PIC 9(4)V99 COMP", 0, 999_999), ("PIC S9(4)V99 COMP", -999_999, 999_999), ("PIC S9(4) COMP", -32768, 32767)],
+)
+def test_a_binary_number_with_decimals_has_no_more_digits_than_its_picture(clauses, least, greatest):
+    assert binary_range(field(clauses).field("A")) == (least, greatest)

@@ -229,6 +229,7 @@ def test_a_unilateral_decision_is_passed_on_to_those_behind(chain, how, again, b
     assert not chain["FAR"].recovery.units_of_work()
     assert chain["FAR"].peek("FARQ") == ([b"new"] if how == "COMMIT" else [])
     if "NEAR" not in chain.sysplex.regions:
+        assert not chain.again("MID").recovery.shunted
         chain.start("NEAR")
     chain.link("NEAR", "MID").restore()
     assert chain["MID"].recovery.damage == ([] if how == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])

@@ -311,6 +311,8 @@ def test_queues_that_stand_when_recording_begins_are_known() -> None:
         job.qsnddtaq("ORDERS", "QGPL", b"after")
         assert all(event.data != b"after" for event in history.events)
         assert system.recorder is None
+        with System("OTHER") as other:
+            assert history.attach(other).detach() is None
 
 
 @pytest.mark.parametrize(
