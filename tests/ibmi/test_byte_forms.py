@@ -90,12 +90,23 @@ def test_storage_of_the_caller(job, fifo):
 
 
 def test_an_entry_that_does_not_fit_goes_back_to_its_place(system, job, fifo):
-    short = system.start(lambda other: other.call("QRCVDTAQ", WORK, LIB, bytearray(3), bytearray(2), b"\x00\x00\x1d"))
+    rooms = [bytearray(5), bytearray(6)]
+    for_ever = b"\x00\x00\x1d"
+    short, other = [
+        system.start(lambda own, room=room: own.call("QRCVDTAQ", WORK, LIB, bytearray(3), room, for_ever))
+        for room in rooms
+    ]
     system.run()
     job.qsnddtaq("WORK", "APPLIB", b"123456")
     with pytest.raises(EscapeMessage, match="CPF24B4"):
         short.result()
-    assert job.qrcvdtaq("WORK", "APPLIB").data == b"123456"
+    other.result()  # the next one that waits has it, in a receiver that is just long enough
+    assert rooms == [bytes(5), b"123456"]
+    job.qsnddtaq("WORK", "APPLIB", b"234567")
+    with pytest.raises(EscapeMessage, match="CPF24B4"):
+        job.call("QRCVDTAQ", WORK, LIB, bytearray(3), bytearray(5), NO_WAIT)
+    job.call("QRCVDTAQ", WORK, LIB, bytearray(3), rooms[0].ljust(6), NO_WAIT)
+    assert job.qrcvdtaq("WORK", "APPLIB") is None
 
 
 @pytest.mark.rule("DTAQ-ERRC-INVALID", "DTAQ-ERRC-SIGNALLED", "DTAQ-ERRC-REPORTED")

@@ -189,9 +189,9 @@ def test_an_entry_does_not_go_into_another_queue_of_the_name(job, other):
 
 
 @pytest.mark.rule("DTAQ-RECLAIM")
-@pytest.mark.parametrize("force", ["*NO", "*YES"])
+@pytest.mark.parametrize(("force", "clean"), [("*NO", True), ("*YES", True), ("*YES", False)])
 @pytest.mark.parametrize("clear", ["all", "key", "receive", "waiting"])
-def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
+def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force, clean):
     with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         system.crtlib("APPLIB")
         job.crtdtaq(
@@ -214,6 +214,7 @@ def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
         before = job.qmhqrdqd("WORK", "APPLIB")
         assert before.number_of_entries_currently_allocated == 1
         assert before.last_reclaim_date_and_time != bytes(8)
+        system.close(clean=clean)
     with System("SYS1", store=tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         assert job.qmhqrdqd("WORK", "APPLIB") == before
 

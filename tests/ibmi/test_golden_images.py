@@ -233,6 +233,17 @@ def test_a_short_receiver_gets_whole_entries(frozen):
             assert len(parse_messages(image, "RDQM0100").messages) == count
 
 
+@pytest.mark.rule("DTAQ-RETRIEVE-WHOLE-ENTRIES", "DTAQ-RETRIEVE-COUNTS")
+def test_a_shorter_entry_behind_one_that_does_not_fit_is_not_returned(frozen):
+    frozen.crtdtaq(dtaq="APPLIB/WORK", maxlen=100)
+    for text in (b"a", b"bbbbbbbb", b"c"):
+        frozen.qsnddtaq("WORK", "APPLIB", text)
+    image = retrieve(frozen, "WORK", "RDQM0200", "RDQS0100", unhex("C1 404040 00000032"), 56 + 17 + 23)
+    assert image[:16] == b4(56 + 17) + b4(56 + 17 + 24 + 17) + b4(1) + b4(3)
+    assert image[56:73] == b4(0) + unhex(f"{STAMP} 00000001") + b"a"
+    assert image[73:96] == b"\xee" * 23
+
+
 def test_qmhqcdq_records_are_packed_without_gaps(frozen):
     queue = frozen.crtdtaq(dtaq="APPLIB/WORK", maxlen=16)
     # two records of nine bytes: key 100 length 1 value 1, key 200 length 1 value 1

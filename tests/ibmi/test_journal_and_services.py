@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from decimal import Decimal
+from errno import ENOSPC
 
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.errors import ConversionError
+from tdqsim.errors import ConversionError, StoreFull
 from tdqsim.ibmi import JOURNAL_TYPES, EscapeMessage, ParameterError, System, export_journal
 from tests.ibmi.conftest import b4, e
 from tests.rules import expect_rule
@@ -326,6 +327,32 @@ def test_the_journal_has_an_entry_that_is_put_back(system, force, keyed):
         assert (sent.type, received.type, again.type) == (("QK", "QL", "QK") if keyed else ("QS", "QR", "QS"))
         assert sent.entry_specific_data == again.entry_specific_data
         assert job.receive("PUTBACK", "APPLIB", key=key) == entry
+
+
+@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_what_the_journal_has_no_room_for_is_neither_sent_nor_received(system, force, keyed):
+    def full(step):
+        if step == "before_commit":
+            raise OSError(ENOSPC, "No space left on device")
+
+    with system.job(user="QSECOFR") as job:
+        key, more = (b"K1", {"seq": "*KEYED", "keylen": 2}) if keyed else (None, {})
+        job.crtdtaq("APPLIB/PAY", maxlen=10, force=force, **more)
+        job.crtjrn("APPLIB/JRN2")
+        job.strjrnobj("APPLIB/PAY", "APPLIB/JRN2")
+        for data in (b"1", b"2"):
+            job.qsnddtaq("PAY", "APPLIB", data, key)
+        system.store.durable.fault = full
+        with pytest.raises(EscapeMessage, match="CPF6565"):
+            job.qsnddtaq("PAY", "APPLIB", b"3", key)
+        with pytest.raises(StoreFull):
+            job.qrcvdtaq("PAY", "APPLIB", 0, "EQ", key)
+        system.store.durable.fault = None
+        assert [job.qrcvdtaq("PAY", "APPLIB", 0, "EQ", key).data for _ in "12"] == [b"1", b"2"]
+        assert job.qmhqrdqd("PAY", "APPLIB").number_of_messages == 0
+        types = ["QB", "QK", "QK", "QL", "QL"] if keyed else ["QB", "QS", "QS", "QR", "QR"]
+        assert [entry.type for entry in job.dspjrn("APPLIB/JRN2")] == types
 
 
 def test_scripts_that_make_receivers_run_as_they_are(system):

@@ -388,6 +388,11 @@ def test_groups_count_when_the_user_is_not_named(system, officer):
     officer.grtobjaut("APPLIB/Q", "GREG", "*READ")  # what the user has himself comes first
     with system.job(user="GREG") as job:
         expect_rule("DTAQ-AUTHORITY-GROUP", job.qsnddtaq, "APPLIB/Q", data=b"x")
+    system.crtusrprf("BOSSES", allobj=True)
+    system.crtusrprf("GRETA", grpprf="STAFF", supgrpprf=("CHIEFS",) * 14 + ("BOSSES",))  # 15 at most
+    officer.rvkobjaut("APPLIB/Q", ["STAFF", "CHIEFS"], "*ALL")
+    with system.job(user="GRETA") as job:
+        job.qsnddtaq("APPLIB/Q", data=b"x")
     for wrong in (
         lambda: system.crtusrprf("X", grpprf="NOBODY"),
         lambda: system.crtusrprf("X", supgrpprf=("STAFF",)),

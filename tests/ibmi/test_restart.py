@@ -14,7 +14,7 @@ from freezegun import freeze_time
 
 from tdqsim.core.store import Store
 from tdqsim.errors import StoreError, StoreMissing
-from tdqsim.ibmi import System
+from tdqsim.ibmi import EscapeMessage, System
 from tests.ibmi.conftest import drain, e
 from tests.rules import rule
 
@@ -60,7 +60,7 @@ def test_everything_is_there_after_a_restart(tmp_path):
         assert drained == [b"0", b"1", b"2"]
         for number in range(3):
             job.qsnddtaq("WORK", "APPLIB", b"%d" % number)
-        job.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+        job.qmhqcdq("KEYED", "APPLIB", enforce_data_queue_locks=True)
         job.grtobjaut("APPLIB/KEYED", "ANNA", "*USE")
         job.rnmobj("APPLIB/FAR", "FARTHER")
         before = [job.qmhqrdqd(name, "APPLIB") for name in ("WORK", "KEYED", "FARTHER")]
@@ -77,6 +77,33 @@ def test_everything_is_there_after_a_restart(tmp_path):
         assert not job.system.libraries["QGPL"].objects
         with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF9802"):
             anna.qsnddtaq("WORK", "APPLIB", b"x")
+
+
+def test_profiles_are_as_chgusrprf_left_them_at_once_and_after_a_restart(tmp_path):
+    for turn in range(2):
+        with reopen(tmp_path / "store") as system:
+            if not turn:
+                system.crtusrprf("BERT", pwdexp=True)
+                system.chgusrprf("ANNA", status="*DISABLED", curlib="QGPL", ccsid=273)
+            found = {
+                each.name: (each.disabled, each.expired, each.current_library, each.ccsid)
+                for each in system.profiles.values()
+            }
+            assert (found["ANNA"], found["BERT"]) == ((True, False, "QGPL", 273), (False, True, "", 0))
+
+
+def test_an_authority_to_a_profile_outlives_a_restart(tmp_path):
+    def block(user):
+        return e(" " * 34 + "Y" + " " * 13) + e(f"J         {user:<10}000001{user:<10}") + b"x"
+
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        system.crtusrprf("BERT")
+        system.grant_profile("BERT", "ANNA")
+        job.crtdtaq("QGPL/SIGNED", maxlen=10, senderid="*YES", aut="*ALL")
+    with reopen(tmp_path / "store") as system, system.job(user="ANNA") as anna, system.job(user="BERT") as bert:
+        anna.qsnddtaq("QGPL/SIGNED", data=block("BERT"), from_journal_entry=True)
+        with pytest.raises(EscapeMessage, match="CPF2207"):
+            bert.qsnddtaq("QGPL/SIGNED", data=block("ANNA"), from_journal_entry=True)
 
 
 def test_an_unclean_end_leaves_no_strays(tmp_path):
@@ -106,7 +133,7 @@ def test_no_two_entries_have_the_same_moment_after_a_restart_while_the_clock_sta
             system.job("A", "QSECOFR") as job,
         ):  # fmt: skip
             if not turn:
-                job.crtdtaq("QGPL/WORK", maxlen=10, seq=seq, force=force, **keyed)
+                job.crtdtaq("QGPL/WORK", maxlen=10, seq=seq, force=force, size=["*MAX16MB", 1], **keyed)
             for key in keys:
                 job.qsnddtaq("QGPL/WORK", data=b"x", key=key)
             moments = [entry.time_ns for entry in next(system.queues()).stored.entries()]

@@ -147,6 +147,25 @@ def test_extension_and_a_full_queue(job):
     job.qsnddtaq("SMALL", "APPLIB", b"x")
 
 
+@pytest.mark.rule("DTAQ-SEND-FULL")
+def test_entries_that_were_put_back_count_for_a_full_queue(job):
+    job.crtdtaq("APPLIB/SMALL", maxlen=10, size=[4, 4])
+    fill(job, "SMALL", b"1", b"2", b"3", b"4")
+    had = [job.receive("SMALL", "APPLIB") for _ in "1234"]
+    job.qsnddtaq("SMALL", "APPLIB", b"5")
+    for entry in had[1:]:
+        job.return_entry("SMALL", "APPLIB", entry)
+    expect_rule("DTAQ-SEND-FULL", job.qsnddtaq, "SMALL", "APPLIB", b"6")
+    assert drain(job, "SMALL") == [b"2", b"3", b"4", b"5"]
+
+
+def test_a_queue_has_room_for_its_initial_entries_though_size_asks_for_fewer(job):
+    job.crtdtaq("APPLIB/SMALL", maxlen=10, size=[5])
+    found = job.qmhqrdqd("SMALL", "APPLIB")
+    assert (found.maximum_number_of_entries_specified, found.initial_number_of_entries) == (5, 16)
+    assert (found.number_of_entries_currently_allocated, found.maximum_number_of_entries_allowed) == (16, 16)
+
+
 @pytest.mark.rule("DTAQ-RECLAIM", "DTAQ-RECLAIM-LATER")
 @pytest.mark.parametrize("how", ["receive", "clear", "clear by key", "handed over"])
 def test_automatic_reclaim(system, job, how):
@@ -183,6 +202,11 @@ def test_automatic_reclaim(system, job, how):
         send_two()
         empty()
     assert allocated() == (1, True)
+    reclaimed = job.qmhqrdqd("KEYED", "APPLIB").last_reclaim_date_and_time
+    system.clock.advance(60)
+    job.qsnddtaq("KEYED", "APPLIB", b"x", b"1")
+    empty()
+    assert job.qmhqrdqd("KEYED", "APPLIB").last_reclaim_date_and_time == reclaimed  # it was not extended
 
 
 def test_python_values_are_checked(job, fifo):

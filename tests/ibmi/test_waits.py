@@ -6,7 +6,8 @@ from freezegun import freeze_time
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import SystemClosed, WouldWaitForever
-from tdqsim.ibmi import JobEnded, ParameterError, System
+from tdqsim.ibmi import RDQS0100, EscapeMessage, JobEnded, ParameterError, System
+from tests.ibmi.conftest import drain, retrieved
 from tests.rules import expect_rule
 
 SECOND = 1_000_000_000
@@ -36,6 +37,11 @@ def test_a_wait_ends_with_its_time(system, job, work):
     before = system.clock.time_ns()
     assert job.qrcvdtaq("WORK", "APPLIB", 1500, wait_units="*MSEC") is None
     assert 1.5 * SECOND <= system.clock.time_ns() - before < 2.5 * SECOND
+    before = system.clock.time_ns()
+    assert job.qrcvdtaq("WORK", "APPLIB", 99_999) is None  # the longest wait
+    assert 99_999 * SECOND <= system.clock.time_ns() - before < 100_000 * SECOND
+    with pytest.raises(EscapeMessage, match="CPF2472"):
+        job.qrcvdtaq("WORK", "APPLIB", 100_000)
 
 
 def test_a_wait_without_end_says_so(job, work):
@@ -60,10 +66,11 @@ def test_the_entry_is_handed_over_at_once(system, job, work):
 
     def program(sender):
         sender.qsnddtaq("WORK", "APPLIB", b"x")
-        return sender.qrcvdtaq("WORK", "APPLIB")  # before the waiting job could run
+        counts = sender.qmhqrdqd("WORK", "APPLIB").number_of_messages, sender.qsys2.data_queue_info("WORK")[0][7]
+        return (*counts, sender.qrcvdtaq("WORK", "APPLIB"))  # before the waiting job could run
 
     sending = system.start(program)
-    assert sending.result() is None
+    assert sending.result() == (0, 0, None)
     assert waiting.result().data == b"x"
 
 
@@ -139,6 +146,53 @@ def test_the_end_of_a_job_ends_its_wait(system, job, work):
     never.job.end()
     with pytest.raises(JobEnded):
         never.result()
+
+
+def test_an_entry_goes_to_the_next_receive_when_the_job_that_was_handed_it_ends_before_it_runs(system, job, work):
+    first, second = system.start(waiter()), system.start(waiter())
+    system.run()
+
+    def program(sender):
+        sender.qsnddtaq("WORK", "APPLIB", b"x")
+        first.job.end()
+
+    system.start(program).result()
+    assert second.result().data == b"x"
+
+
+@pytest.mark.parametrize("force", ["*NO", "*YES"])
+@pytest.mark.parametrize("how", ["received", "cleared"])
+def test_entries_that_were_handed_over_are_seen_by_nobody_and_keep_their_places(system, job, force, how):
+    job.crtdtaq("APPLIB/WORK", maxlen=10, force=force)
+    first, second = system.start(waiter()), system.start(waiter())
+    system.run()
+
+    def program(own):
+        for data in (b"1", b"2", b"3"):
+            own.qsnddtaq("WORK", "APPLIB", data)
+        assert [one.message_text for one in own.qmhrdqm("WORK", "APPLIB", "RDQM0200").messages] == [b"3"]
+        part = retrieved(own, "WORK", "APPLIB", "RDQM0200", RDQS0100("A"), 8)
+        assert int.from_bytes(part[4:8], "big") == 56 + 16 + 1  # the header, and one entry
+        if how == "received":
+            assert own.qrcvdtaq("WORK", "APPLIB").data == b"3"
+        else:
+            assert own.qclrdtaq("WORK", "APPLIB") == 1
+        first.job.end()
+        second.job.end()
+        return drain(own, "WORK")
+
+    assert system.start(program).result() == [b"1", b"2"]
+
+
+def test_an_entry_that_is_put_back_ends_a_wait(system, job, work):
+    job.qsnddtaq("WORK", "APPLIB", b"x")
+    entry = job.receive("WORK", "APPLIB")
+    waiting = system.start(waiter())
+    system.run()
+    job.return_entry("WORK", "APPLIB", entry)
+    assert waiting.done
+    assert waiting.result().data == b"x"
+    assert job.qrcvdtaq("WORK", "APPLIB") is None
 
 
 @pytest.mark.rule("DTAQ-RECEIVE-DELETED")
