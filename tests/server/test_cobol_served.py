@@ -65,7 +65,7 @@ def example(folder):
 
 def rejected(orders):
     """The reasons on the queue of rejected orders, as the API shows their text."""
-    found = orders.request("GET", "/regions/ORDREGN/queues/ORDR/records", encoding="text")
+    found = orders.request("GET", "/regions/ORDREGN/queues/ORDR/records", query={"encoding": "text"})
     return [text[40:].rstrip() for text in found["records"]]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdqsim.client.http import TIMEOUT, ServerConnection
+from tdqsim.client.http import TIMEOUT, ServerConnection, ask
 from tdqsim.client.region import RemoteRegion, events
 from tdqsim.client.system import RemoteSystem
 
@@ -64,7 +64,7 @@ class Client(ServerConnection):
 
     def regions(self) -> list[RegionSummary]:
         """The regions that are served."""
-        return self.ask("GET", "/regions")
+        return ask(self, "GET", "/regions")
 
     def region(self, applid: str) -> RemoteRegion:
         """One region."""
@@ -72,7 +72,7 @@ class Client(ServerConnection):
 
     def systems(self) -> list[SystemSummary]:
         """The IBM i systems that are served."""
-        return self.ask("GET", "/systems")
+        return ask(self, "GET", "/systems")
 
     def system(self, name: str, *, profile: str = "") -> RemoteSystem:
         """One IBM i system.
@@ -85,19 +85,19 @@ class Client(ServerConnection):
 
     def advance(self, seconds: float) -> ClockState:
         """Move the server's clock forward."""
-        return self.ask("POST", "/clock", query={"advance": seconds})
+        return ask(self, "POST", "/clock", query={"advance": seconds})
 
     def clock(self) -> ClockState:
         """The time of the server's clock, and whether it stands still."""
-        return self.ask("GET", "/clock")
+        return ask(self, "GET", "/clock")
 
     def freeze(self) -> ClockState:
         """Stop the server's clock."""
-        return self.ask("POST", "/clock", query={"frozen": True})
+        return ask(self, "POST", "/clock", query={"frozen": True})
 
     def thaw(self) -> ClockState:
         """Let the server's clock go on, from the time at which it stands."""
-        return self.ask("POST", "/clock", query={"frozen": False})
+        return ask(self, "POST", "/clock", query={"frozen": False})
 
     def events(self, region: str | None = None, queue: str | None = None) -> Iterator[dict[str, Any]]:
         """New events, as they arrive: commands, units of work, tasks, seeds; ``lost`` has the number of lost events.

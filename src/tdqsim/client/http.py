@@ -136,25 +136,21 @@ class ServerConnection:
         """Close the connection; the next request opens it again."""
         self._connection.close()
 
-    def request(self, method: str, path: str, body: object = None, *, patience: float = 0, **query: object) -> Any:
+    def request(
+        self, method: str, path: str, body: object = None, *, query: Mapping[str, object] = _NONE, patience: float = 0
+    ) -> Any:
         """Send a request and return its answer.
 
         Args:
             method: the HTTP method, such as ``GET``.
             path: the path after ``/api/v1``.
             body: the body, which is sent as JSON; None for none.
-            patience: additional seconds for the answer of a request that waits.
             query: the query parameters; those with the value None are left out.
+            patience: additional seconds for the answer of a request that waits.
 
         Raises:
             RemoteError: the server refused. LostConnection: it cannot be reached, or the connection was lost.
         """
-        return self.ask(method, path, body, query=query, patience=patience)
-
-    def ask(
-        self, method: str, path: str, body: object = None, *, query: Mapping[str, object] = _NONE, patience: float = 0
-    ) -> T:  # type: ignore[type-var]  # the type of the answer is the caller's: that of the operation
-        """The same as :meth:`request`, with the answer typed as the caller expects it."""
         data = None if body is None else json.dumps(body).encode()
         try:
             status, text = self._ask(method, _target(path, query), data, patience)
@@ -162,8 +158,7 @@ class ServerConnection:
             if method not in _SAFE or not lost.sent or isinstance(lost.__cause__, TimeoutError):
                 raise
             status, text = self._ask(method, _target(path, query), data, patience)
-        answer: T = _decoded(status, text)
-        return answer
+        return _decoded(status, text)
 
     def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[int, bytes]:
         with _losing(self._connection) as sent:
@@ -201,6 +196,20 @@ class ServerConnection:
             yield _lines(connection, answer)
         finally:
             connection.close()
+
+
+def ask(
+    connection: ServerConnection,
+    method: str,
+    path: str,
+    body: object = None,
+    *,
+    query: Mapping[str, object] = _NONE,
+    patience: float = 0,
+) -> T:  # type: ignore[type-var]  # the type of the answer is the caller's: that of the operation
+    """The same as :meth:`ServerConnection.request`, with the answer typed as the caller expects it."""
+    answer: T = connection.request(method, path, body, query=query, patience=patience)
+    return answer
 
 
 def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:

@@ -14,7 +14,7 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
-from tdqsim.client.http import LostConnection, RemoteError, ServerConnection, part
+from tdqsim.client.http import LostConnection, RemoteError, ServerConnection, ask, part
 from tdqsim.errors import UsageError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, TdqueueInfo, TdqueueOption
 
@@ -157,7 +157,7 @@ class RemoteRegion(_Commands):
 
     def about(self) -> RegionSummary:
         """APPLID, SYSID, code page and the like."""
-        return self._client.ask("GET", self._path)
+        return ask(self._client, "GET", self._path)
 
     @cached_property
     def applid(self) -> str:
@@ -180,7 +180,7 @@ class RemoteRegion(_Commands):
         Raises:
             RemoteError: a condition without RESP in the text, an abend, or the text is not a command.
         """
-        return self._client.ask("POST", f"{self._path}/exec", {"text": text, "variables": _variables(variables or {})})
+        return ask(self._client, "POST", f"{self._path}/exec", {"text": text, "variables": _variables(variables or {})})
 
     # -- queues and their records -------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class RemoteRegion(_Commands):
         after: str | None = None
         while True:
             query = {"prefix": prefix or None, "after": after, "limit": PAGE}
-            page: QueuePage = self._client.ask("GET", f"{self._path}/queues", query=query)
+            page: QueuePage = ask(self._client, "GET", f"{self._path}/queues", query=query)
             yield from page["queues"]
             after = page["next"]
             if after is None:
@@ -204,14 +204,14 @@ class RemoteRegion(_Commands):
         body = [_record(each) for each in islice(_several(records), PAGE + 1)]
         if len(body) > PAGE:
             raise UsageError(f"a server writes at most {PAGE} records in one task; use seed for any number")
-        self._client.ask("POST", f"{self._queue(queue)}/records", body)
+        ask(self._client, "POST", f"{self._queue(queue)}/records", body)
         return len(body)
 
     def seed(self, queue: str, records: Iterable[_Data]) -> int:
         """Add records to a queue without a task; return their number."""
         source, count = map(_record, _several(records)), 0
         while page := list(islice(source, PAGE)):
-            answer: SeedResult = self._client.ask("POST", f"{self._queue(queue)}/seed", page)
+            answer: SeedResult = ask(self._client, "POST", f"{self._queue(queue)}/seed", page)
             count += answer["seeded"]
         return count
 
@@ -228,7 +228,7 @@ class RemoteRegion(_Commands):
         while limit is None or len(records) < limit:
             size = PAGE if limit is None else min(limit - len(records), PAGE)
             query = {"position": skip + len(records), "limit": size, "encoding": "hex", "uncommitted": uncommitted}
-            page: PeekPage = self._client.ask("GET", f"{self._queue(queue)}/records", query=query)
+            page: PeekPage = ask(self._client, "GET", f"{self._queue(queue)}/records", query=query)
             records += map(bytes.fromhex, page["records"])
             if len(page["records"]) < size:
                 break
@@ -248,18 +248,18 @@ class RemoteRegion(_Commands):
             layout: the layout as the API takes it, such as ``{"copybook": TEXT}``; default: that of region.yaml.
         """
         path, query = f"{self._queue(queue)}/records/decoded", {"position": position, "limit": limit}
-        page: DecodedPage = self._client.ask("GET" if layout is None else "POST", path, layout, query=query)
+        page: DecodedPage = ask(self._client, "GET" if layout is None else "POST", path, layout, query=query)
         return page["records"]
 
     def depth_history(self, queue: str) -> list[tuple[int, int]]:
         """NUMITEMS over time: pairs of a time in nanoseconds and the depth since then; the resolution is a second."""
-        depth: QueueDepth = self._client.ask("GET", f"{self._queue(queue)}/depth")
+        depth: QueueDepth = ask(self._client, "GET", f"{self._queue(queue)}/depth")
         return [(time_ns, items) for time_ns, items in depth["samples"]]
 
     def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> TdqueueInfo:
         """INQUIRE TDQUEUE with all options, or with those that you name."""
         query = {"options": ",".join(_checked(options)) or None}
-        return TdqueueInfo(_values(self._client.ask("GET", self._queue(tdqueue), query=query)))
+        return TdqueueInfo(_values(ask(self._client, "GET", self._queue(tdqueue), query=query)))
 
     def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
         """INQUIRE TDQUEUE of all queues, in the order of their names, each with its name as TDQUEUE."""
@@ -279,87 +279,87 @@ class RemoteRegion(_Commands):
             RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.
         """
         given = {name.upper(): value for name, value in options.items()}
-        return TdqueueInfo(_values(self._client.ask("PATCH", self._queue(tdqueue), given)))
+        return TdqueueInfo(_values(ask(self._client, "PATCH", self._queue(tdqueue), given)))
 
     def discard_tdqueue(self, tdqueue: str) -> None:
         """DISCARD TDQUEUE."""
-        self._client.ask("DELETE", self._queue(tdqueue))
+        ask(self._client, "DELETE", self._queue(tdqueue))
 
     def explain(self, name: str, *, size: int = 1) -> QueueExplanation:
         """Why a queue is in its state, and the predicted result of each command."""
-        return self._client.ask("GET", f"{self._queue(name)}/explain", query={"size": size})
+        return ask(self._client, "GET", f"{self._queue(name)}/explain", query={"size": size})
 
     # -- the region ---------------------------------------------------------------------------------------------------
 
     def statistics(self) -> RegionStatistics:
         """The current statistics."""
-        return self._client.ask("GET", f"{self._path}/statistics")
+        return ask(self._client, "GET", f"{self._path}/statistics")
 
     def tasks(self) -> list[TaskEntry]:
         """The tasks that have started and not ended."""
-        return self._client.ask("GET", f"{self._path}/tasks")
+        return ask(self._client, "GET", f"{self._path}/tasks")
 
     def explain_task(self, number: int) -> TaskExplanation:
         """What a task waits for, also in another region; of a task that has abended, what its last command named."""
-        return self._client.ask("GET", f"{self._path}/tasks/{number}/explain")
+        return ask(self._client, "GET", f"{self._path}/tasks/{number}/explain")
 
     def dumps(self) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last."""
-        return self._client.ask("GET", f"{self._path}/dumps")
+        return ask(self._client, "GET", f"{self._path}/dumps")
 
     def incidents(self) -> list[IncidentState]:
         """What needs attention now; abends have dumps."""
-        return self._client.ask("GET", f"{self._path}/incidents")
+        return ask(self._client, "GET", f"{self._path}/incidents")
 
     def refused_commands(self) -> list[RefusedState]:
         """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
-        return self._client.ask("GET", f"{self._path}/refused")
+        return ask(self._client, "GET", f"{self._path}/refused")
 
     def notices(self) -> list[NoticeState]:
         """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
-        return self._client.ask("GET", f"{self._path}/notices")
+        return ask(self._client, "GET", f"{self._path}/notices")
 
     def units_of_work(self) -> list[UnitOfWorkState]:
         """The units of work."""
-        return self._client.ask("GET", f"{self._path}/units-of-work")
+        return ask(self._client, "GET", f"{self._path}/units-of-work")
 
     def snapshot(self) -> Snapshot:
         """The intrapartition queues with their records, for :meth:`restore`."""
-        return self._client.ask("GET", f"{self._path}/snapshot")
+        return ask(self._client, "GET", f"{self._path}/snapshot")
 
     def restore(self, snapshot: Mapping[str, object]) -> None:
         """Restore the records and states of the queues in a snapshot."""
-        self._client.ask("PUT", f"{self._path}/snapshot", snapshot)
+        ask(self._client, "PUT", f"{self._path}/snapshot", snapshot)
 
     def install(self, definitions: str) -> list[str]:
         """Install the text of a definition file; return the names."""
-        answer: InstallResult = self._client.ask("POST", f"{self._path}/definitions", {"text": definitions})
+        answer: InstallResult = ask(self._client, "POST", f"{self._path}/definitions", {"text": definitions})
         return answer["names"]
 
     def definitions(self) -> InstalledDefinitions:
         """The installed definitions: ``yaml`` is a definition file as text, ``data_sets`` the file of each DD name."""
-        return self._client.ask("GET", f"{self._path}/definitions")
+        return ask(self._client, "GET", f"{self._path}/definitions")
 
     def set_task(self, task: int, *, purgetype: Purgetype) -> None:
         """SET TASK: PURGE or FORCEPURGE."""
-        self._client.ask("DELETE", f"{self._path}/tasks/{task}", query={"purgetype": purgetype.upper()})
+        ask(self._client, "DELETE", f"{self._path}/tasks/{task}", query={"purgetype": purgetype.upper()})
 
     def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
         """SET UOW: end a unit of work in doubt by COMMIT, BACKOUT or FORCE."""
         path = f"{self._path}/units-of-work/{uow.hex().upper()}/end"
-        self._client.ask("POST", path, query={"uowstate": uowstate.upper()})
+        ask(self._client, "POST", path, query={"uowstate": uowstate.upper()})
 
     def set_faults(self, plan: str) -> None:
         """Activate a fault plan in the form of FaultPlan.to_json; an empty list removes it."""
-        self._client.ask("PUT", f"{self._path}/faults", json.loads(plan))
+        ask(self._client, "PUT", f"{self._path}/faults", json.loads(plan))
 
     def faults(self) -> FaultState:
         """The active faults, of the API and of the console, and those that have occurred."""
-        return self._client.ask("GET", f"{self._path}/faults")
+        return ask(self._client, "GET", f"{self._path}/faults")
 
     def remove_faults(self) -> None:
         """Remove all faults."""
-        self._client.ask("DELETE", f"{self._path}/faults")
+        ask(self._client, "DELETE", f"{self._path}/faults")
 
     def jobs(self) -> Iterator[SubmittedJobInfo]:
         """The jobs that were submitted through the internal reader, in order; long jobs have only their first lines."""
@@ -369,7 +369,7 @@ class RemoteRegion(_Commands):
             position += len(page)
 
     def _page(self, name: str, **query: object) -> list[Any]:
-        page: list[Any] = self._client.ask("GET", f"{self._path}/{name}", query=query)
+        page: list[Any] = ask(self._client, "GET", f"{self._path}/{name}", query=query)
         return page
 
     def job(self, number: int) -> list[str]:
@@ -417,7 +417,7 @@ class RemoteRegion(_Commands):
 
     def cemt(self, text: str) -> CemtAnswer:
         """Execute a CEMT request; return its rows, and the screen as ``text``."""
-        return self._client.ask("POST", f"{self._path}/cemt", {"text": text})
+        return ask(self._client, "POST", f"{self._path}/cemt", {"text": text})
 
     def dfhcsdup(self, text: str, *, file: str = "SYSIN") -> DfhcsdupResult:
         """Carry out DFHCSDUP commands on the region's CSD; return the listing and the return code.
@@ -426,7 +426,7 @@ class RemoteRegion(_Commands):
             text: the commands.
             file: their name in the messages.
         """
-        return self._client.ask("POST", f"{self._path}/csd", {"text": text, "file": file})
+        return ask(self._client, "POST", f"{self._path}/csd", {"text": text, "file": file})
 
     def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
         """Wait until the number of items of a queue is in a range.
@@ -462,12 +462,12 @@ class RemoteRegion(_Commands):
 
     def _wait(self, what: dict[str, object], seconds: float) -> None:
         body = {name: value for name, value in what.items() if value is not None} | {"seconds": seconds}
-        self._client.ask("POST", f"{self._path}/wait", body, patience=seconds)
+        ask(self._client, "POST", f"{self._path}/wait", body, patience=seconds)
 
     def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
         """Begin a unit of work that stays open between requests."""
         query = {"idle_seconds": idle_seconds}
-        unit: OpenUnitOfWork = self._client.ask("POST", f"{self._path}/units-of-work", query=query)
+        unit: OpenUnitOfWork = ask(self._client, "POST", f"{self._path}/units-of-work", query=query)
         return RemoteUnitOfWork(self._client, unit["id"])
 
 
@@ -524,16 +524,16 @@ class RemoteUnitOfWork(_Commands):
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """Execute an EXEC CICS command in the unit of work; see the method of the region."""
         body = {"text": text, "variables": _variables(variables or {})}
-        return self._client.ask("POST", f"{self._path}/exec", body)
+        return ask(self._client, "POST", f"{self._path}/exec", body)
 
     def ceci(self, text: str) -> CeciAnswer:
         """Execute a command as typed into CECI; return its parts, and the screen as ``text``."""
-        return self._client.ask("POST", f"{self._path}/ceci", {"text": text})
+        return ask(self._client, "POST", f"{self._path}/ceci", {"text": text})
 
     def syncpoint(self) -> None:
         """Commit and end the unit of work."""
-        self._client.ask("POST", f"{self._path}/commit")
+        ask(self._client, "POST", f"{self._path}/commit")
 
     def syncpoint_rollback(self) -> None:
         """Back out and end the unit of work."""
-        self._client.ask("DELETE", self._path)
+        ask(self._client, "DELETE", self._path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from tdqsim.client.http import ServerConnection, part
+from tdqsim.client.http import ServerConnection, ask, part
 
 if TYPE_CHECKING:
     from tdqsim.server.answers.ibmi import (
@@ -93,14 +93,14 @@ class RemoteSystem:
 
     def about(self) -> IbmiSystemState:
         """Name, CCSID, libraries, active jobs."""
-        return self._client.ask("GET", self._path)
+        return ask(self._client, "GET", self._path)
 
     def qsnddtaq(self, name: str, library: str, data: _Data, key: _Data | None = None) -> None:
         """Send an entry."""
         self._send(name, library, _sent(data, key))
 
     def _send(self, name: str, library: str, body: object) -> None:
-        self._client.ask("POST", f"{self._queue(name, library)}/entries", body, query=self._profile)
+        ask(self._client, "POST", f"{self._queue(name, library)}/entries", body, query=self._profile)
 
     def seed_entries(self, name: str, library: str, entries: Iterable[tuple[_Data, _Data | None]]) -> int:
         """Send entries in requests of a thousand, of which all are sent or none; return the number of entries."""
@@ -122,14 +122,14 @@ class RemoteSystem:
         """Receive an entry; return None if none arrived within ``wait`` seconds (at most 300)."""
         body = {"wait": wait, "key_order": key_order, "remove": remove, "key": None if key is None else _data(key)}
         path, query = f"{self._queue(name, library)}/receive", {"encoding": "hex", **self._profile}
-        answer: ReceiveResult = self._client.ask("POST", path, body, query=query, patience=wait)
+        answer: ReceiveResult = ask(self._client, "POST", path, body, query=query, patience=wait)
         return None if answer["entry"] is None else _received(answer["entry"])
 
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or the entries of a keyed queue whose keys match; return their number."""
         digits, order = (None, None) if key is None else (key.hex(), key_order)
         query = {"key": digits, "key_order": order, **self._profile}
-        answer: ClearResult = self._client.ask("DELETE", f"{self._queue(name, library)}/entries", query=query)
+        answer: ClearResult = ask(self._client, "DELETE", f"{self._queue(name, library)}/entries", query=query)
         return answer["cleared"]
 
     def qmhqrdqd(
@@ -139,7 +139,7 @@ class RemoteSystem:
         format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # the name of the method of a job
     ) -> DataQueueDescription | DdmDataQueueDescription:
         """The description of a data queue: the fields of RDQD0100 or RDQD0200, with bytes in hexadecimal."""
-        return self._client.ask("GET", self._queue(name, library), query={"format": format, **self._profile})
+        return ask(self._client, "GET", self._queue(name, library), query={"format": format, **self._profile})
 
     def qmhqcdq(
         self,
@@ -151,32 +151,32 @@ class RemoteSystem:
     ) -> DataQueueDescription:
         """Change attributes of a data queue, except those that are None; return its description."""
         body = {"automatic_reclaim": automatic_reclaim, "enforce_data_queue_locks": enforce_data_queue_locks}
-        return self._client.ask("PATCH", self._queue(name, library), body, query=self._profile)
+        return ask(self._client, "PATCH", self._queue(name, library), body, query=self._profile)
 
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
         """Delete a data queue; return the messages."""
-        answer: CommandMessages = self._client.ask("DELETE", self._queue(dtaq, library), query=self._profile)
+        answer: CommandMessages = ask(self._client, "DELETE", self._queue(dtaq, library), query=self._profile)
         return answer["messages"]
 
     def refused_apis(self) -> list[RefusedState]:
         """The APIs and commands that were refused because something is wrong, in groups that are alike."""
-        return self._client.ask("GET", f"{self._path}/refused")
+        return ask(self._client, "GET", f"{self._path}/refused")
 
     def notices(self) -> list[NoticeState]:
         """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
-        return self._client.ask("GET", f"{self._path}/notices")
+        return ask(self._client, "GET", f"{self._path}/notices")
 
     def command(self, text: str) -> list[str]:
         """Run a CL command; return its messages."""
         answer: CommandMessages
-        answer = self._client.ask("POST", f"{self._path}/commands", {"text": text}, query=self._profile)
+        answer = ask(self._client, "POST", f"{self._path}/commands", {"text": text}, query=self._profile)
         return answer["messages"]
 
     def install(self, definitions: str, *, create_libraries: bool = False) -> list[str]:
         """Create the data queues of the text of a definition file, all or none; return their names."""
         body = {"text": definitions, "create_libraries": create_libraries}
         answer: CreatedDataQueues
-        answer = self._client.ask("POST", f"{self._path}/definitions", body, query=self._profile)
+        answer = ask(self._client, "POST", f"{self._path}/definitions", body, query=self._profile)
         return answer["names"]
 
     def data_queue_info(self, data_queue_library: str = "*") -> Iterator[DataQueueInfo]:
@@ -184,7 +184,7 @@ class RemoteSystem:
         after: str | None = None
         while True:
             query = {"library": data_queue_library, "after": after, "limit": _PAGE, **self._profile}
-            page: DataQueuePage = self._client.ask("GET", f"{self._path}/queues", query=query)
+            page: DataQueuePage = ask(self._client, "GET", f"{self._path}/queues", query=query)
             yield from page["queues"]
             after = page["next"]
             if after is None:
@@ -206,7 +206,7 @@ class RemoteSystem:
             size = _PAGE if limit is None else min(limit - position, _PAGE)
             query = {"position": position, "limit": size, "encoding": "hex", "key": digits, "key_order": order}
             query |= self._profile
-            page: EntryPage = self._client.ask("GET", f"{self._queue(name, library)}/entries", query=query)
+            page: EntryPage = ask(self._client, "GET", f"{self._queue(name, library)}/entries", query=query)
             yield from map(_browsed, page["entries"])
             position += len(page["entries"])
             if len(page["entries"]) < size:
