@@ -65,7 +65,7 @@ def run(folder: Path, head: str, body: str = DATA, **options: str) -> list[bytes
 @pytest.mark.cobc
 @pytest.mark.parametrize("head", HEADS)
 def test_ebcdic_order_puts_small_letters_before_capitals_before_digits(tmp_path, head):
-    assert run(tmp_path, HEADS[head], collating_sequence="ebcdic") == [b"YYYN", b"abB1"]
+    assert run(tmp_path, HEADS[head], collating_sequence="EBCDIC") == [b"YYYN", b"abB1"]
 
 
 @pytest.mark.cobc
@@ -75,7 +75,7 @@ def test_ascii_is_the_default_and_a_program_keeps_its_own_sequence(tmp_path):
         "SPECIAL", "OBJECT-COMPUTER. IBM\n    PROGRAM COLLATING SEQUENCE IS OWN.\nSPECIAL"
     )
     own = head.replace("C01 IS TOP-OF-FORM", "ALPHABET OWN IS NATIVE")
-    assert run(tmp_path, own, collating_sequence="ebcdic") == [b"NNYN", b"1Bab"]
+    assert run(tmp_path, own, collating_sequence="EBCDIC") == [b"NNYN", b"1Bab"]
 
 
 @pytest.mark.cobc
@@ -96,12 +96,12 @@ def test_errors_name_the_lines_of_the_source(tmp_path):
         run(
             tmp_path,
             HEADS["special names"] + "\nDATA DIVISION.\nPROCEDURE DIVISION.\n    MOVE 1 TO NOWHERE.",
-            collating_sequence="ebcdic",
+            collating_sequence="EBCDIC",
         )
 
 
 def test_other_sequences_are_refused(tmp_path):
-    with Region([]) as region, pytest.raises(UsageError, match="'latin'; it may be ascii, ebcdic"):
+    with Region([]) as region, pytest.raises(UsageError, match="'latin'; it may be ASCII, EBCDIC"):
         CobolPrograms(region, sources=[tmp_path], cache=tmp_path, collating_sequence="latin")
     (tmp_path / "region.yaml").write_text("cobol: {sources: [.], collating_sequence: LATIN}\n")
     with pytest.raises(DefinitionError, match="collating_sequence"):

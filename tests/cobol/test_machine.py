@@ -111,9 +111,9 @@ OUT_OF_RANGE = [
 def test_subscripts_are_checked_unless_that_is_switched_off(workshop, statement, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(run(workshop, "'1234'", statement, ssrange="off")) == 1
+        assert len(run(workshop, "'1234'", statement, ssrange="OFF")) == 1
     with pytest.warns(CobolWarning, match=said):
-        run(workshop, "'1234'", statement, ssrange="warn")
+        run(workshop, "'1234'", statement, ssrange="WARN")
     with pytest.raises(Abend) as met:
         run(workshop, "'1234'", statement)
     assert "out of bounds" in str(met.value.cause)
@@ -122,25 +122,27 @@ def test_subscripts_are_checked_unless_that_is_switched_off(workshop, statement,
 def test_zoned_senders_of_move_are_checked_only_when_that_is_asked_for(workshop):
     said = r"PROBE.cbl:15: NUMCHECK: 'D' not numeric: '    ' X'20202020'"
     with pytest.warns(CobolWarning, match=said):
-        assert run(workshop, "SPACES", "MOVE D TO N", zoned_move="warn") == [b"000000"]
+        assert run(workshop, "SPACES", "MOVE D TO N", zoned_move="WARN") == [b"000000"]
     with pytest.raises(Abend) as met:
-        run(workshop, "SPACES", "MOVE D TO N", zoned_move="abend")
+        run(workshop, "SPACES", "MOVE D TO N", zoned_move="ABEND")
     assert "NUMCHECK" in str(met.value.cause)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(workshop, "SPACES", "MOVE D TO N", numcheck="abend")
+        run(workshop, "SPACES", "MOVE D TO N", numcheck="ABEND")
 
 
 def test_numcheck_finds_what_the_machine_takes(workshop):
     with pytest.warns(CobolWarning, match="NUMCHECK: 'D' not numeric: '  12'"):
-        assert run(workshop, "'  12'", "ADD 1 TO D MOVE D TO N", numcheck="warn") == [b"000013"]
+        assert run(workshop, "'  12'", "ADD 1 TO D MOVE D TO N", numcheck="WARN") == [b"000013"]
     with pytest.raises(Abend):
-        run(workshop, "'  12'", "ADD 1 TO D", numcheck="abend")
+        run(workshop, "'  12'", "ADD 1 TO D", numcheck="ABEND")
 
 
 def test_a_policy_is_one_of_three(workshop):
-    with pytest.raises(UsageError, match="ssrange is 'maybe'; it may be off, warn, abend"):
+    with pytest.raises(UsageError, match="ssrange is 'maybe'; it may be OFF, WARN, ABEND"):
         run(workshop, "SPACES", "MOVE D TO N", ssrange="maybe")
+    with pytest.raises(UsageError, match=r"runaway is 0\.5; it may be a number of milliseconds, or 0 for never"):
+        run(workshop, "SPACES", "MOVE D TO N", runaway=0.5)
 
 
 DATES = """
@@ -388,17 +390,17 @@ def test_an_overflow_is_no_exception(workshop, statement, shown):
 
 NO_VALUE = "01 P PIC S9(9)V99 COMP-3.\n01 D PIC S9(5).\n01 ONE PIC S9 COMP-3.\n01 B PIC S9(4) COMP.\n01 T PIC X(4)."
 INITIAL = {
-    ("zeros", "ADD 1 TO P"): b"    ",
-    ("zeros", "ADD 1 TO D B"): b"    ",
-    ("undefined", "ADD 1 TO P"): b"",
-    ("undefined", "ADD 1 TO D"): b"",
-    ("undefined", "IF ONE = 1 MOVE 'ONE' TO T END-IF"): b"",
-    ("undefined", "MOVE 1 TO P D ADD P TO D"): b"\xaa" * 4,
-    ("low-values", "ADD 1 TO P"): b"",
-    ("low-values", "ADD 1 TO D"): b"",
-    ("low-values", "ADD 1 TO B"): b"\0\0\0\0",
-    ("spaces", "ADD 1 TO P"): b"",
-    ("spaces", "ADD 1 TO B"): b"    ",
+    ("ZEROS", "ADD 1 TO P"): b"    ",
+    ("ZEROS", "ADD 1 TO D B"): b"    ",
+    ("UNDEFINED", "ADD 1 TO P"): b"",
+    ("UNDEFINED", "ADD 1 TO D"): b"",
+    ("UNDEFINED", "IF ONE = 1 MOVE 'ONE' TO T END-IF"): b"",
+    ("UNDEFINED", "MOVE 1 TO P D ADD P TO D"): b"\xaa" * 4,
+    ("LOW-VALUES", "ADD 1 TO P"): b"",
+    ("LOW-VALUES", "ADD 1 TO D"): b"",
+    ("LOW-VALUES", "ADD 1 TO B"): b"\0\0\0\0",
+    ("SPACES", "ADD 1 TO P"): b"",
+    ("SPACES", "ADD 1 TO B"): b"    ",
     ("", "ADD 1 TO P"): b"",
     ("", "ADD 1 TO B"): b"\0\0\0\0",
 }

@@ -547,7 +547,7 @@ def test_without_ssrange_a_subscript_of_zero_is_taken_and_bad_digits_are_not(wor
     with pytest.raises(Abend, match="subscript of 'T' out of bounds"):
         workshop.run("NOUGHT")
     cache = workshop.folder / "compiled"
-    workshop.programs = CobolPrograms(workshop.region, sources=[workshop.folder], cache=cache, ssrange="off")
+    workshop.programs = CobolPrograms(workshop.region, sources=[workshop.folder], cache=cache, ssrange="OFF")
     workshop.run("NOUGHT")
     assert workshop.out() == [b"A"]
     with pytest.raises(Abend) as met:

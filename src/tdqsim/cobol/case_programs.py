@@ -62,7 +62,7 @@ def _compile(region: str, initial: str, named: set[_Wanted], *, follow: bool) ->
     folders = [base / each for each in file.cobol.sources]
     cache = base / file.cobol.cache if file.cobol.cache else default_cache()
     options = options_of(file)
-    options = replace(options, initial=initial.lower()) if initial else options
+    options = replace(options, initial=initial) if initial else options
 
     new = named | {(name, False) for name in transaction_programs(file, file.load_definitions())}
     known: set[_Wanted] = set()

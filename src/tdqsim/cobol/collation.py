@@ -19,7 +19,7 @@ from tdqsim.cobol._tokens import Word, words
 
 EBCDIC_WORD: Final = "-freserved=TDQ-CODE:EBCDIC"
 """The option of ``cobc`` for a second name of the alphabet, since programs may have items that are called EBCDIC."""
-SEQUENCES: Final = ("ascii", "ebcdic")
+SEQUENCES: Final = ("ASCII", "EBCDIC")
 """The collating sequences."""
 _DECLARED: Final = re.compile(r"(\bALPHABET\s+[A-Z0-9-]+\s+(?:IS\s+)?)EBCDIC\b", re.IGNORECASE)
 _CLAUSE: Final = "PROGRAM COLLATING SEQUENCE IS TDQ-EBCDIC"

@@ -89,7 +89,7 @@ _FREE: Final = "'>>SOURCE FORMAT IS FREE', from column 8,"
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
-INITIAL: Final[Mapping[str, int | None]] = {"zeros": None, "spaces": 0x20, "low-values": 0x00, "undefined": 0xAA}
+INITIAL: Final[Mapping[str, int | None]] = {"ZEROS": None, "SPACES": 0x20, "LOW-VALUES": 0x00, "UNDEFINED": 0xAA}
 """The contents of items without VALUE: numbers 0 and text blank (``zeros``), or one byte everywhere. None of the bytes
 is a valid packed number or the last digit of a zoned one."""
 
@@ -110,7 +110,7 @@ class Options:
     flags: tuple[str, ...] = ()
     ebcdic_order: bool = False
     paragraphs: bool = False
-    initial: str = "low-values"
+    initial: str = "LOW-VALUES"
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""

@@ -67,22 +67,22 @@ class CobolPrograms:
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
         ssrange: the action for a subscript, reference modification or OCCURS DEPENDING ON that is out of range:
-            ``abend`` (ASRA), ``warn`` (a CobolWarning), or ``off`` (as compiled with NOSSRANGE, the mainframe's
+            ``ABEND`` (ASRA), ``WARN`` (a CobolWarning), or ``OFF`` (as compiled with NOSSRANGE, the mainframe's
             default: the program reads and writes other storage, and may end the process).
         numcheck: the action for an item in arithmetic or a comparison that does not contain a valid number (NUMCHECK).
             Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
-        initial: the contents of items without VALUE, which the mainframe does not define: ``low-values``, ``spaces``,
-            ``undefined`` (X'AA'), or ``zeros`` (numbers 0, text blank). Unless it is ``zeros``, a packed or zoned
+        initial: the contents of items without VALUE, which the mainframe does not define: ``LOW-VALUES``, ``SPACES``,
+            ``UNDEFINED`` (X'AA'), or ``ZEROS`` (numbers 0, text blank). Unless it is ``ZEROS``, a packed or zoned
             number that is used before it is set is abend ASRA (S0C7), with a CobolWarning.
         flags: further options of ``cobc``.
-        collating_sequence: ``ascii``, or ``ebcdic`` to order characters in comparisons and sorts as on the mainframe.
+        collating_sequence: ``ASCII``, or ``EBCDIC`` to order characters in comparisons and sorts as on the mainframe.
         verbs: functions by verb that answer EXEC CICS commands instead of the region.
         stubs: stubs, which answer before ``verbs`` does: commands (:mod:`~tdqsim.cobol.stubs`), SQL
             (:mod:`~tdqsim.cobol.sql_answers`) and CALLs (:mod:`~tdqsim.cobol.external_calls`).
         code_pages: by queue or file, the code page of its records, or a Conversion with a layout; ``*`` for all others.
             Records without a code page are not converted.
-        runaway: seconds of processor time since its last suspension after which a task is AICA (ICVR); 0 for never.
+        runaway: milliseconds of processor time since its last suspension after which a task is AICA (ICVR), or 0.
         cwa: bytes of the common work area.
         on_statement: called with each statement; see :mod:`~tdqsim.cobol.trace`.
         on_warning: called with the text of each warning; issues Python warnings by default.
@@ -100,16 +100,16 @@ class CobolPrograms:
         sources: Iterable[Path | str],
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
-        ssrange: str = "abend",
-        initial: str = "low-values",
-        numcheck: str = "off",
-        zoned_move: str = "off",
+        ssrange: str = "ABEND",
+        initial: str = "LOW-VALUES",
+        numcheck: str = "OFF",
+        zoned_move: str = "OFF",
         flags: Iterable[str] = (),
-        collating_sequence: str = "ascii",
+        collating_sequence: str = "ASCII",
         verbs: Mapping[str, Verb] | None = None,
         stubs: Iterable[AnyStub] = (),
         code_pages: Mapping[str, Conversion | str | int] | None = None,
-        runaway: float = 5.0,
+        runaway: int = 5000,
         cwa: int = 0,
         on_statement: Watcher | None = None,
         on_warning: Callable[[str], object] = issue_warning,
@@ -120,8 +120,10 @@ class CobolPrograms:
             raise UsageError(f"collating_sequence is {collating_sequence!r}; it may be {', '.join(SEQUENCES)}")
         if initial not in INITIAL:
             raise UsageError(f"initial is {initial!r}; it may be {', '.join(INITIAL)}")
+        if type(runaway) is not int or runaway < 0:
+            raise UsageError(f"runaway is {runaway!r:.40}; it may be a number of milliseconds, or 0 for never")
         self._options = Options(
-            tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "ebcdic", initial=initial
+            tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "EBCDIC", initial=initial
         )
         if coverage_is_on():
             _COVERED[tuple(self._sources), self._options, self._cache] = None
@@ -131,7 +133,7 @@ class CobolPrograms:
         self.settings.checks = policies(
             ssrange=ssrange, numcheck=numcheck, zoned_move=zoned_move, initial=INITIAL[initial]
         )
-        self.settings.runaway_ms = round(runaway * 1000)
+        self.settings.runaway_ms = runaway
         self.settings.cwa_size = cwa
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
         self.settings.on_abend = note_state

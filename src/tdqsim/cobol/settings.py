@@ -21,7 +21,7 @@ from tdqsim.hosting import WaitQueue
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-POLICIES: Final = ("off", "warn", "abend")
+POLICIES: Final = ("OFF", "WARN", "ABEND")
 """The actions when a check fails, by their numbers in the shim."""
 _POLICY_BITS: Final = 6
 _HAS_INITIAL: Final = 1 << 14

@@ -59,7 +59,7 @@ def options_of(file: RegionFile) -> Options:
     return Options(
         tuple(Path(file.directory) / each for each in file.cobol.copybooks),
         ebcdic_order=file.cobol.collating_sequence == "EBCDIC",
-        initial=file.cobol.initial.lower(),
+        initial=file.cobol.initial,
     )
 
 

@@ -59,7 +59,7 @@ def _run(source: Path, options: Options, cache: Path, maps: Path) -> tuple[str, 
     with region:
         _install_maps(region, maps)
         programs = CobolPrograms(
-            region, sources=[source.parent], cache=cache, copybooks=options.copybooks, runaway=3.0, on_warning=_silent
+            region, sources=[source.parent], cache=cache, copybooks=options.copybooks, runaway=3000, on_warning=_silent
         )
         region.register("SURV", programs.program(source))
         region.screens.type("T001", "SURV")
