@@ -225,7 +225,7 @@ def test_a_forced_send_that_has_returned_is_there() -> None:
         wanted = [b"f%d" % number for number in told if number != "received"]
         assert entries(system, "FORCED") in (wanted[first:], [*wanted, b"f%d" % len(wanted)], wanted[1:])
 
-    enumerate_system_crashes(no_wait, check, DTAQS)
+    enumerate_system_crashes(no_wait, check, list(DTAQS.dtaqs))
 
 
 def test_what_force_no_may_lose_is_found_when_a_test_wants_it_kept() -> None:

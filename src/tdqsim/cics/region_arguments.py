@@ -183,7 +183,7 @@ def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.De
     """Return definitions unchanged; collect single resources into Definitions."""
     from tdqsim.definitions import Definitions  # pydantic is imported with the first definition
 
-    return given if isinstance(given, Definitions) else Definitions.of(given)
+    return Definitions.of(given)
 
 
 def machine_answers(given: Path | str | Machine | None) -> MachineAnswers | None:

@@ -164,13 +164,15 @@ class Definitions:
         return Definitions(self.entries + other.entries)
 
     @classmethod
-    def of(cls, resources: Iterable[Resource]) -> Definitions:
-        """Combine definitions made in Python, in this order.
+    def of(cls, resources: Definitions | Iterable[Resource]) -> Definitions:
+        """Combine definitions made in Python, in this order; Definitions are returned unchanged.
 
         Raises:
             TypeError: an item is not a definition, but for instance the name of a file.
             DefinitionError: two definitions of one group have the same kind and name.
         """
+        if isinstance(resources, Definitions):
+            return resources
         if isinstance(resources, str | bytes | Path | Resource | Mapping) or not isinstance(resources, Iterable):
             raise WrongType(_not_definitions(resources))
         entries, seen = [], set()

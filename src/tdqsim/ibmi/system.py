@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
@@ -16,7 +16,7 @@ from tdqsim.core.clock import time_zone as zone_of
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
-from tdqsim.definitions import Definitions
+from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError, WrongValue
 from tdqsim.ibmi.authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi.commands import system_command
@@ -344,11 +344,13 @@ class System(SystemBase):
         self.dispatcher.run()
 
     @explains_wrong_types
-    def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
+    def install(
+        self, definitions: Definitions | Iterable[Resource], *, create_libraries: bool = False
+    ) -> tuple[DataQueue, ...]:
         """Create the data queues of definitions, all of them or none.
 
         Args:
-            definitions: definitions, such as the result of ``load_definitions``; other kinds of resources are ignored.
+            definitions: what to create, such as the result of ``load_definitions``; all but data queues is ignored.
             create_libraries: create the libraries that do not exist.
 
         Raises:
@@ -357,7 +359,9 @@ class System(SystemBase):
         """
         core = self._core
         core.check_open()
-        wanted = [("QGPL" if one.library == "*CURLIB" else one.library, one) for one in definitions.dtaqs]
+        wanted = [
+            ("QGPL" if one.library == "*CURLIB" else one.library, one) for one in Definitions.of(definitions).dtaqs
+        ]
         problems: list[Problem] = []
         new_queues: set[tuple[str, str]] = set()
         for library, one in wanted:

@@ -154,7 +154,7 @@ def enumerate_sysplex_crashes(
 def enumerate_system_crashes(
     scenario: Callable[[System, Told], object],
     check: Callable[[System, Told], object],
-    definitions: Definitions | None = None,
+    definitions: Installed = (),
     *,
     prepare: Callable[[System], object] | None = None,
     points: Iterable[int] | None = None,
@@ -169,8 +169,7 @@ def enumerate_system_crashes(
     Args:
         scenario: called with a new :class:`~tdqsim.ibmi.System` and an empty list, as for :func:`enumerate_crashes`.
         check: called with the system after its restart, and the list.
-        definitions: :class:`~tdqsim.definitions.Definitions` with data queues to create at the first start, and their
-            libraries.
+        definitions: those of the data queues to create at the first start, with their libraries.
         prepare: called with each system before anything runs.
         points: numbers of points, from 0, instead of all.
         torn: try torn commits too; the entries of FORCE(*NO) queues are then lost.
@@ -220,11 +219,11 @@ class Crashes:
         self,
         scenario: Callable[..., object],
         check: Callable[..., object],
-        definitions: Definitions | None = None,
+        definitions: Installed | None = None,
         **options: Any,
     ) -> CrashReport:
         """See :func:`enumerate_system_crashes`."""
-        if definitions is None and self._definitions.dtaqs:
+        if definitions is None:
             definitions = self._definitions
         return enumerate_system_crashes(scenario, check, definitions, **options)
 
@@ -358,17 +357,16 @@ class _SystemWorld:
     controller: Controller | None = None
     active: ActivePlan | None = None
 
-    def __init__(
-        self, definitions: Definitions | None, prepare: Callable[[System], object] | None, options: Options
-    ) -> None:
-        self._definitions, self._prepare, self._options = definitions, _checked(prepare, "system"), options
+    def __init__(self, definitions: Installed, prepare: Callable[[System], object] | None, options: Options) -> None:
+        self._definitions = Definitions.of(definitions)
+        self._prepare, self._options = _checked(prepare, "system"), options
         self.synced = options.get("durability") == "power"
         self.subject: System
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
         self._place = place
         self.subject = System(store=place, dispatcher=Dispatcher(clock), **self._options)
-        if first and self._definitions is not None:
+        if first:
             self.subject.install(self._definitions, create_libraries=True)
         if self._prepare is not None:
             self._prepare(self.subject)
