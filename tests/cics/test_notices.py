@@ -177,7 +177,7 @@ def test_a_start_whose_terminal_cannot_be_used_says_what_it_waits_for_until_it_r
     with Region(definitions, supplied_queues=False) as region:
         region.notices.silence()
         region.register("PAYP", lambda task: ran.append(task.eib.eibtrmid))
-        region.set_terminal("T001", inservice=False)
+        region.set_terminal("T001", servstatus="OUTSERVICE")
         region.execute("START TRANSID('PAYP') TERMID('T001')")
         region.execute("START TRANSID('PAYP') TERMID('R001')")
         region.run()
@@ -185,7 +185,7 @@ def test_a_start_whose_terminal_cannot_be_used_says_what_it_waits_for_until_it_r
         assert told == {
             "TERMINAL(T001)": "TDQ0057 TERMINAL(T001): The START of PAYP waits for it: it is out of service. "
             "Put the terminal in service: CEMT SET TERMINAL(T001) INSERVICE, or in Python "
-            "region.set_terminal('T001', inservice=True).",
+            "region.set_terminal('T001', servstatus='INSERVICE').",
             "TERMINAL(R001)": "TDQ0058 TERMINAL(R001): The START of PAYP waits for it: the connection to system TOR, which "
             "owns it, is released or out of service. Bring the link up: the request is then sent.",
         }
@@ -215,7 +215,7 @@ def test_a_trigger_whose_connection_is_out_of_service_starts_when_it_is_installe
 
 
 def test_every_command_that_a_cure_names_is_simulated() -> None:
-    cures = [f"{row.get('cure', '')} {row.get('todo', '')}" for name in ("notices", "refused") for row in table(name)]
+    cures = [f"{row['cure']}" for name in ("notices", "refused") for row in table(name)]
     named = {words for cure in cures for words in re.findall(r"(?:CEMT )?\bSET [A-Z]{3,}", cure)}
     named -= {"SET ENABLED", "SET OPEN"}  # of what the row is about: a queue, a file, a transaction
     assert named == {"CEMT SET TERMINAL", "SET TDQUEUE", "SET TRANSACTION", "SET UOW"}

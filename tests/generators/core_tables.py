@@ -119,17 +119,17 @@ def _resp2(number: str) -> str:
 
 
 def signatures() -> list[str]:
-    """Each field of the resource signature, by the way the definition was installed."""
-    ways = ("grplist", "csd", "create", "system")
+    """Each field of the resource signature, by the agent that installed the definition."""
+    agents = ("GRPLIST", "CSDAPI", "CREATESPI", "SYSTEM")
     words = {
         "group": "the group", "program": "the program", "definition": "of the definition, else of the install",
         "start": "last cold start", "now": "the clock", "user": "the user", "region": "the region's user",
         "release": "the region's release",
     }  # fmt: skip
-    origin = {(row["way"], row["field"]): row["origin"] for row in table("signature")}
+    origin = {(row["agent"], row["field"]): row["origin"] for row in table("signature")}
     fields = dict.fromkeys(field for _, field in origin)
     rows = [
-        [f"`{field}`", *(words.get(each, each.strip("'")) for each in (origin[way, field] for way in ways))]
+        [f"`{field}`", *(words.get(each, each.strip("'")) for each in (origin[agent, field] for agent in agents))]
         for field in fields
     ]
     heads = ["field of the signature", "group list at a start", "installed by hand", "CREATE", "CICS itself"]

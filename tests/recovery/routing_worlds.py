@@ -213,7 +213,7 @@ class World:
         elif kind < 0.95 and name not in self:
             self.begin(name)
         elif "TORREG" in self:
-            self["TORREG"].set_terminal(terminal, inservice=rng.random() < 0.6)
+            self["TORREG"].set_terminal(terminal, servstatus="INSERVICE" if rng.random() < 0.6 else "OUTSERVICE")
 
     def operate(self) -> None:
         """What happens from outside: one thing after some dispatches."""
@@ -242,7 +242,7 @@ class World:
             self.link(pair).restore()
         for _ in range(2 * len(self.scripts) + 2):
             for terminal in TERMINALS:
-                self["TORREG"].set_terminal(terminal, inservice=True)
+                self["TORREG"].set_terminal(terminal, servstatus="INSERVICE")
                 self.enter(terminal, new=False)
             self.complex.run()
 

@@ -63,7 +63,7 @@ class World:
 
     def end(self) -> None:
         """The programs outside go on with their tasks, and end them."""
-        self.region.set_terminal("T001", inservice=True)
+        self.region.set_terminal("T001", servstatus="INSERVICE")
         for task in self.mine:
             if not task._ended:
                 task.syncpoint()
@@ -100,10 +100,10 @@ def syncpoint(world: World, start: Callable[[Task], object]) -> Callable[[], Non
 
 def waits_for_terminal(world: World) -> Callable[[], None]:
     region = world.region
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     with region.task() as task:
         task.start("JOBT", b"data", termid="T001", reqid="NAME")
-    return lambda: region.set_terminal("T001", inservice=True)
+    return lambda: region.set_terminal("T001", servstatus="INSERVICE")
 
 
 def comes_due(world: World) -> Callable[[], None]:

@@ -35,7 +35,7 @@ def starts(region, *, reads=0):
 def begun(store, kind, facility):
     """A region with a cycle that is on, whose task cannot run: it waits for its facility, or was never dispatched."""
     region = make(*triggered("TRGQ", kind, facility), store=store)
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.register("PAYP", lambda task: task.readq_td("NONE"))
     region.seed("TRGQ", [b"1", b"2"])
     region.writeq_td("TRGQ", b"3")
@@ -60,7 +60,7 @@ def test_a_cycle_that_goes_on_is_the_first_of_its_run(tmp_path, kind):
     region = begun(tmp_path / "store", kind, "TERMINAL")
     for _ in range(2):
         region = again(region, tmp_path / "store")
-        region.set_terminal("T001", inservice=False)
+        region.set_terminal("T001", servstatus="OUTSERVICE")
         assert "A cycle is on (number 1, of PAYP)" in str(region.explain("TRGQ"))
     region.close()
 
@@ -93,7 +93,7 @@ def test_a_level_of_0_ends_a_cycle_at_the_restart(tmp_path):
 def test_the_first_write_after_a_restart_starts_no_second_task(tmp_path, kind):
     region = begun(tmp_path / "store", kind, "TERMINAL")
     region = again(region, tmp_path / "store")
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.register("PAYP", lambda _task: None)
     region.writeq_td("TRGQ", b"4")
     assert len(region._core.terminal_control.get("TERMINAL", "T001").requests) == 1

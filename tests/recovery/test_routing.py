@@ -336,7 +336,7 @@ def test_a_terminal_of_another_region_is_used_in_that_region(routed: Routed) -> 
     with pytest.raises(UsageError, match="terminal R001 belongs to system TOR"):
         routed["AORREG"].start(lambda task: task.receive(), terminal="R001")
     with pytest.raises(UsageError, match="terminal R001 belongs to system TOR"):
-        routed["AORREG"].set_terminal("R001", inservice=False)
+        routed["AORREG"].set_terminal("R001", servstatus="OUTSERVICE")
 
 
 def test_a_transaction_of_another_region_without_a_terminal_is_not_run_here(routed: Routed) -> None:
@@ -474,7 +474,7 @@ def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: 
     if way == "cut":
         routed.link().restore()
     elif way == "terminal out of service":
-        routed["TORREG"].set_terminal("T003", inservice=True)
+        routed["TORREG"].set_terminal("T003", servstatus="INSERVICE")
     elif way == "terminal has a task":
         routed.type("over")
     elif way == "out of service here":

@@ -32,7 +32,7 @@ from tdqsim.server.webhook import Webhook, post, read_secret
 
 SECRET = b"0123456789abcdef"
 ALERT: Any = {
-    "event": "alert", "region": "PAYREGN", "state": "began", "kind": "Full", "what": "w", "todo": "t", "since_ns": 0,
+    "event": "alert", "region": "PAYREGN", "state": "began", "kind": "Full", "what": "w", "cure": "t", "since_ns": 0,
     "time_ns": 1, "page": "/console/regions/PAYREGN/queues",
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ def test_a_trigger_that_waits_for_a_terminal_that_does_not_exist_is_an_incident(
             "TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined "
             "(ATIFACILITY is TERMINAL, which is the default)."
         )
-        assert "ATIFACILITY(FILE)" in incident.todo
+        assert "ATIFACILITY(FILE)" in incident.cure
         region.install([define_terminal(name="PAYQ")])
         region.run()
         assert incidents_of(region) == []
@@ -73,7 +73,7 @@ def test_a_trigger_that_was_missed_is_an_incident_in_the_words_of_its_notice() -
             "TDQ0050 TDQUEUE(PAYQ): 1 records are there, its trigger level is reached, and no task of PAYP is started: "
             "they were committed after the queue was read to QZERO, while the task that did so was still running."
         )
-        assert incident.todo == (
+        assert incident.cure == (
             "Let the task end after QZERO, or read again after its last syncpoint; trigger_next: TASKEND in region.yaml "
             "(SystemOptions in Python) starts a task when it has ended."
         )
@@ -96,7 +96,7 @@ def test_what_a_system_has_said_is_an_incident_of_it() -> None:
         system.notices.add("CPF9999", "DTAQ(LIB/Q)", "It fails.", "Mend it.")
         system.notices.add("CPF9998", "DTAQ(LIB/Q)", "It may surprise.", severity="warning")
         found = incidents_of_system(system, Refusals("SYS1"))
-        assert [(each.kind, each.what, each.todo, each.page) for each in found] == [
+        assert [(each.kind, each.what, each.cure, each.page) for each in found] == [
             ("Not done", "CPF9999 DTAQ(LIB/Q): It fails.", "Mend it.", ())
         ]
         system.notices.over("DTAQ(LIB/Q)")

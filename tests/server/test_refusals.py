@@ -70,7 +70,7 @@ def test_alike_refusals_are_one_incident_with_its_place(host: Host) -> None:
     (incident,) = listed(host, "regions/PAYREGN/incidents")
     assert (incident["kind"], incident["page"]) == ("Refused", "/console/regions/PAYREGN/queues/OFFQ")
     assert incident["what"].startswith("WRITEQ TD OFFQ of POST was refused 1,000 times with DISABLED at ")
-    assert "ENABLED" in incident["todo"]
+    assert "ENABLED" in incident["cure"]
 
 
 def test_the_ordinary_course_of_a_program_is_no_incident(host: Host) -> None:

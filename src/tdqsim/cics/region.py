@@ -24,17 +24,19 @@ from typing import (
     TypeVarTuple,
     Unpack,
     cast,
+    get_args,
     overload,
 )
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.inspection.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.inspection.seed import seed
+from tdqsim.cics.kernel.command import to_cvda
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.handlers import check_handlers, load_handlers, register, startable
 from tdqsim.cics.kernel.limits import check_maxtasks
 from tdqsim.cics.kernel.security import SecurityPolicy
-from tdqsim.cics.kernel.signature import Way
+from tdqsim.cics.kernel.signature import InstallAgent
 from tdqsim.cics.kernel.task import give_up, take_syncpoint
 from tdqsim.cics.kernel.tasks import PURGED
 from tdqsim.cics.model.handle import TaskHandle
@@ -69,8 +71,8 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import Fiber
 from tdqsim.core.record_list import checked_records
 from tdqsim.core.store import Durability, Store
-from tdqsim.errors import RegionClosed, UsageError, WrongType
-from tdqsim.facts import REGION_DEFAULTS
+from tdqsim.errors import RegionClosed, UsageError, WrongType, WrongValue
+from tdqsim.facts import REGION_DEFAULTS, Cvda
 from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 if TYPE_CHECKING:
@@ -431,24 +433,31 @@ class Region(RegionBase):
         self._core.awaiting_handlers.look_again()
 
     def install(
-        self, definitions: defs.Definitions | Iterable[defs.Resource], *, way: Way = "csd", userid: str = ""
+        self,
+        definitions: defs.Definitions | Iterable[defs.Resource],
+        *,
+        installagent: InstallAgent = "CSDAPI",
+        userid: str = "",
     ) -> None:
         """Install definitions into the running region, all of them or none.
 
         Args:
             definitions: what to install.
-            way: how it comes in, for the signature.
+            installagent: how it comes in, for the signature: CSDAPI, GRPLIST, CREATESPI or SYSTEM.
             userid: who installs it, and must be a surrogate of the user ids that it names; the default user when not
                 given.
 
         Raises:
             InstallRefused: a resource cannot be installed: a queue is there already and cannot be replaced, or a user
                 id is not valid.
-            UsageError: the security policy does not know the user.
+            UsageError: the security policy does not know the user, or there is no such agent.
         """
         core = self._core
         self._check("install")
-        install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(userid))
+        if installagent not in get_args(InstallAgent):
+            allowed = ", ".join(get_args(InstallAgent))
+            raise WrongValue(f"install: installagent is {installagent!r:.80}; allowed are {allowed}")
+        install(core, as_definitions(definitions), agent=installagent, user=core.task_manager.user_for(userid))
 
     def transaction(self, transid: str) -> Callable[[F], F]:
         """Decorator: the function is the program of a transaction, ``@region.transaction("PAYP")``.
@@ -481,14 +490,17 @@ class Region(RegionBase):
         register(self._core.transactions, transid, handler, self.programs)
         self._core.awaiting_handlers.look_again()
 
-    def set_terminal(self, name: str, *, inservice: bool) -> None:
-        """Put a terminal in or out of service; tasks that wait for it then start.
+    def set_terminal(self, terminal: str, *, servstatus: Literal["INSERVICE", "OUTSERVICE"] | Cvda | int) -> None:
+        """SET TERMINAL SERVSTATUS: put a terminal in or out of service; tasks that wait for it then start.
 
         Raises:
-            UsageError: there is no such terminal.
+            UsageError: there is no such terminal, or it is another CVDA.
         """
         self._check("set_terminal")
-        self._core.terminal_control.set_terminal(name, inservice=inservice)
+        wanted = to_cvda(servstatus)
+        if wanted not in (Cvda.INSERVICE, Cvda.OUTSERVICE):
+            raise WrongValue(f"set_terminal: servstatus is {servstatus!r:.80}; allowed are INSERVICE and OUTSERVICE")
+        self._core.terminal_control.set_terminal(terminal, inservice=wanted is Cvda.INSERVICE)
 
     @property
     def jobs(self) -> JobLog:

@@ -327,7 +327,7 @@ def _install_lost(
     found = {(resource.kind, resource.resource_name): resource for resource in every}
     missing = [resource for name, resource in found.items() if name not in region.catalogue]
     if missing:
-        install(region, as_definitions(missing), way="grplist", user=region.options.regionuserid)
+        install(region, as_definitions(missing), agent="GRPLIST", user=region.options.regionuserid)
         region.notices.say("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
@@ -349,8 +349,8 @@ def _cold(
     if supplied:
         own = {queue.name for queue in given.tdqueues}
         rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-        install(region, as_definitions(rest), way="grplist", user=region.options.regionuserid)
-    install(region, given, way="grplist", user=region.options.regionuserid)
+        install(region, as_definitions(rest), agent="GRPLIST", user=region.options.regionuserid)
+    install(region, given, agent="GRPLIST", user=region.options.regionuserid)
     region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
     region.committer.commit(party=_Started(region))

@@ -196,18 +196,18 @@ def _show_incidents(target: RegionTarget, *, as_json: bool) -> None:
     if region is None:
         present, dumps = [], _kept_dumps(target, "incidents")
         groups = extension("kept", "refused")(_store_of(target, "incidents"))
-        refused = [{**each.as_dict(), "what": each.what, "todo": each.todo} for each in groups]
+        refused = [{**each.as_dict(), "what": each.what, "cure": each.cure} for each in groups]
     if as_json:
         names = ("task", "transid", "code", "time_ns", "reason")
         abends = [{name: getattr(each, name) for name in names} for each in dumps]
         emit_json({"incidents": present, "abends": abends, "refused": refused})
         return
-    lines = [f"{each['kind']}: {each['what']} {each['todo']}" for each in present]
+    lines = [f"{each['kind']}: {each['what']} {each['cure']}" for each in present]
     lines += [
         f"Abend {each.code}: {each.transid}, {_moment(each.time_ns)}: {each.reason}. See tdq explain task {each.task}."
         for each in dumps
     ]
-    lines += [f"Refused: {each['what']} Last: {_moment(each['last_ns'])}. {each['todo']}" for each in refused]
+    lines += [f"Refused: {each['what']} Last: {_moment(each['last_ns'])}. {each['cure']}" for each in refused]
     emit("\n".join(lines) or "No incident.")
 
 

@@ -129,7 +129,7 @@ def refused(digest: Digest) -> list[Part]:
     rows = [
         (
             each.command, each.resource, Mark(each.condition, good=False), each.actor, each.count,
-            round(digest.seconds_of(each.first_ns), 6), round(digest.seconds_of(each.last_ns), 6), each.todo,
+            round(digest.seconds_of(each.first_ns), 6), round(digest.seconds_of(each.last_ns), 6), each.cure,
         )
         for each in digest.refused
     ]  # fmt: skip

@@ -26,14 +26,14 @@ _GROUPS: Final = 200
 _QUIET_NS: Final = 10**9 * next(int(row["value"]) for row in table("server") if row["name"] == "refused_quiet_seconds")
 _TABLE: Final[dict[str, list[tuple[str, str]]]] = {}
 for _row in table("refused"):
-    _TABLE.setdefault(_row["condition"], []).append((_row["commands"], _row["todo"]))
+    _TABLE.setdefault(_row["condition"], []).append((_row["commands"], _row["cure"]))
 
 
 @lru_cache(1000)
 def what_to_do(command: str, condition: str) -> str:
     """What ends such refusals; empty if the condition belongs to the ordinary course of programs."""
     rows = _TABLE.get(condition, ())
-    return next((todo for commands, todo in rows if fnmatchcase(command, commands)), "")
+    return next((cure for commands, cure in rows if fnmatchcase(command, commands)), "")
 
 
 _Key = tuple[str, str, str, str]
@@ -87,7 +87,7 @@ class RefusedGroup:
         return f"{self.command}{named} of {self.actor} was refused {times} with {self.condition}{place}."
 
     @property
-    def todo(self) -> str:
+    def cure(self) -> str:
         """What ends it, as a sentence."""
         return what_to_do(self.command, self.condition)
 

@@ -34,7 +34,7 @@ class Alert(TypedDict):
         state: ``began`` or ``ended`` for a state, ``happened`` for an abend.
         kind: Abend, or the kind of the incident.
         what: what happens or has happened.
-        todo: what ends it; for an abend, how to see its dump.
+        cure: what ends it; for an abend, how to see its dump.
         since_ns: when it began, in nanoseconds on the region's clock; 0 if that is not known.
         time_ns: the time of the alert on the region's clock.
         page: the path of the page of the console with its details.
@@ -45,7 +45,7 @@ class Alert(TypedDict):
     state: Literal["began", "ended", "happened"]
     kind: str
     what: str
-    todo: str
+    cure: str
     since_ns: int
     time_ns: int
     page: str
@@ -125,7 +125,7 @@ class Alerts:
         alert: Alert = {
             "event": "alert", "region": region.applid, "state": "happened", "kind": "Abend",
             "what": f"Task {dump.task} {dump.transid} of {dump.userid} abended {dump.code} at {place}. {dump.reason}",
-            "todo": f"tdq explain task {dump.task}", "since_ns": dump.time_ns, "time_ns": dump.time_ns, "page": page,
+            "cure": f"tdq explain task {dump.task}", "since_ns": dump.time_ns, "time_ns": dump.time_ns, "page": page,
         }  # fmt: skip
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop may be closed
@@ -159,7 +159,7 @@ class Alerts:
         kind, name = place
         return {
             "event": "alert", "region": name, "state": state, "kind": incident.kind, "what": incident.what,
-            "todo": incident.todo, "since_ns": incident.since_ns,
+            "cure": incident.cure, "since_ns": incident.since_ns,
             "time_ns": self._host.engine.dispatcher.clock.time_ns(), "page": incident.path(name, kind),
         }  # fmt: skip
 

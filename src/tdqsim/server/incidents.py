@@ -41,7 +41,7 @@ class Incident(NamedTuple):
     Attributes:
         kind: Deadlock, Long wait, Indoubt, Full, No trigger, Not done or Refused.
         what: what happens.
-        todo: what ends it.
+        cure: what ends it.
         page: the parts of the address of the page with its details, below that of the region or system.
         key: what identifies it as long as it lasts; ``what`` may change.
         since_ns: when it began, in nanoseconds since 1970 on the region's clock; 0 if that is not known.
@@ -49,7 +49,7 @@ class Incident(NamedTuple):
 
     kind: str
     what: str
-    todo: str
+    cure: str
     page: tuple[str, ...]
     key: str
     since_ns: int = 0
@@ -82,16 +82,16 @@ def _waits(region: Region) -> Iterator[Incident]:
     ring = state.find_deadlock([region]) if any(wait.fibers is not None for wait in waits) else None
     if ring is not None:
         begun = max(wait.since_ns for wait in waits if wait.fibers is not None and wait.fibers[0].name in ring.tasks)
-        todo = "Only a purge or a timeout ends it."
-        yield Incident("Deadlock", f"{ring.text}.", todo, ("tasks",), ring.text, begun)
+        cure = "Only a purge or a timeout ends it."
+        yield Incident("Deadlock", f"{ring.text}.", cure, ("tasks",), ring.text, begun)
     now_ns = region.clock.time_ns()
     for wait in waits:
         seconds = (now_ns - wait.since_ns) // NS_PER_SECOND
         if seconds >= _LONG:
             what = f"{wait.waiter} has waited for {wait.what} for {seconds:,} seconds; {wait.holder} has it."
-            todo = f"It ends with the unit of work of {wait.holder}, or by a purge."
+            cure = f"It ends with the unit of work of {wait.holder}, or by a purge."
             key = f"{wait.waiter} {wait.what} {wait.since_ns}"
-            yield Incident("Long wait", what, todo, ("tasks",), key, wait.since_ns)
+            yield Incident("Long wait", what, cure, ("tasks",), key, wait.since_ns)
 
 
 def _units(region: Region) -> Iterator[Incident]:
@@ -99,8 +99,8 @@ def _units(region: Region) -> Iterator[Incident]:
         if unit.state == "INDOUBT" and unit.waitstate == "SHUNTED":
             what = f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}."
             holds = ", ".join(f"{queue} {end}" for queue, end in unit.holds)
-            todo = f"It keeps {holds or 'no end of a queue'} until the link returns, WAITTIME ends, or by force."
-            yield Incident("Indoubt", what, todo, ("units",), unit.uow)
+            cure = f"It keeps {holds or 'no end of a queue'} until the link returns, WAITTIME ends, or by force."
+            yield Incident("Indoubt", what, cure, ("units",), unit.uow)
 
 
 def _space(region: Region) -> Iterator[Incident]:
@@ -114,13 +114,13 @@ def incidents_of_system(system: System, refusals: Refusals) -> list[Incident]:
     """The incidents of an IBM i system: what it said that does not happen, and the refused operations of its jobs."""
     said = [_not_done(each)._replace(page=()) for each in system.notices.lasting if each.severity == "error"]
     refused = refusals.now(system.clock.time_ns())
-    return said + [Incident("Refused", each.what, each.todo, (), each.id, each.begun_ns) for each in refused]
+    return said + [Incident("Refused", each.what, each.cure, (), each.id, each.begun_ns) for each in refused]
 
 
 def _refused(group: RefusedGroup, region: Region) -> Incident:
     is_queue = group.command.endswith(" TD") and group.resource in region.tdqueues
     page = ("queues", group.resource) if is_queue else ("incidents",)
-    return Incident("Refused", group.what, group.todo, page, group.id, group.begun_ns)
+    return Incident("Refused", group.what, group.cure, page, group.id, group.begun_ns)
 
 
 def _not_done(notice: Notice) -> Incident:

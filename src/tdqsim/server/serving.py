@@ -239,7 +239,7 @@ def _many_files() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     if wanted <= BOUNDS["connections"]:
-        _log.warning("few_open_files", limit=wanted, connections=BOUNDS["connections"], todo="raise ulimit -Hn")
+        _log.warning("few_open_files", limit=wanted, connections=BOUNDS["connections"], cure="raise ulimit -Hn")
 
 
 def _certificate(config: ServeFile, cleanup: contextlib.ExitStack) -> tls.Certificate | None:

@@ -66,7 +66,7 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
     moment = region.clock.now().strftime("%Y-%m-%d %H:%M")
     assert "No task of PAYP is attached: it has no program. Register a handler for PAYP" in told()
     region.register("PAYP", lambda task: task.delay(seconds=10))
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.writeq_td("TRGQ", b"1")
     assert "1 more is needed" in told()
     assert region.explain("TRGQ").starts
@@ -78,7 +78,7 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
     assert "The task of its trigger (PAYP) waits for terminal T001, which is out of service." in told()
     (waits,) = region.notices
     assert waits.reason in told()
-    region.set_terminal("T001", inservice=True)
+    region.set_terminal("T001", servstatus="INSERVICE")
     region.dispatcher.run_ready()
     assert "it is started again until somebody reads the queue to QZERO" in told()
     handle = next(task for task in region.tasks.values() if task.transid == "PAYP")
@@ -144,7 +144,7 @@ def test_the_latch_of_a_logical_queue_was_set_by_a_commit_and_is_known_after_a_r
     )  # fmt: skip
     definitions = [queue, define_transaction(name="PAYP"), define_terminal(name="T001")]
     with Region(definitions, supplied_queues=False, store=tmp_path / "store") as region:
-        region.set_terminal("T001", inservice=False)
+        region.set_terminal("T001", servstatus="OUTSERVICE")
         with region.task(transid="FILL") as task:
             task.writeq_td("TRGQ", b"1")
             task.writeq_td("TRGQ", b"2")
@@ -159,7 +159,7 @@ def test_the_latch_of_a_logical_queue_was_set_by_a_commit_and_is_known_after_a_r
 def test_the_terminal_that_set_a_latch_is_named(stores) -> None:
     with make(stores) as region:
         region.register("FILL", lambda task: [task.writeq_td("TRGQ", b"x") for _ in range(2)])
-        region.set_terminal("T001", inservice=True)
+        region.set_terminal("T001", servstatus="INSERVICE")
         region.start("FILL", terminal="T001")
         region.dispatcher.run_ready()
         assert "FILL at terminal T001, when the queue held 2 records." in str(region.explain("TRGQ"))

@@ -131,7 +131,7 @@ class Driver:
         return "NORMAL", self.shown()
 
     def terminal(self, *, inservice: bool) -> Any:
-        self.region.set_terminal("T001", inservice=inservice)
+        self.region.set_terminal("T001", servstatus="INSERVICE" if inservice else "OUTSERVICE")
         return self.shown()
 
     # -- what can be seen -----------------------------------------------------------------------------------------

@@ -382,8 +382,8 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
     )
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
-    region.set_terminal("T000", inservice=False)
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T000", servstatus="OUTSERVICE")
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.writeq_td("TRGQ", b"x")
     with region.task() as reader:
         assert reader.readq_td("TRGQ") == b"x"
@@ -397,7 +397,7 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
         region.discard_tdqueue("TRGQ")
     elif by == "SET":  # while the start is due, a SET leaves it on
         region.set_tdqueue("TRGQ", triggerlevel=1)
-    region.set_terminal("T001", inservice=True)
+    region.set_terminal("T001", servstatus="INSERVICE")
     region.run()
     assert starts == ([0] if by == "SET" else [])
     if by in ("QZERO", "DELETEQ"):
@@ -511,11 +511,11 @@ def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
 
     starts, program = counting(read_one)
     region.register("PAYP", program)
-    region.set_terminal("T001", inservice=waits == "runs")
+    region.set_terminal("T001", servstatus="INSERVICE" if waits == "runs" else "OUTSERVICE")
     region.writeq_td("TRGQ", b"1")
     region.set_tdqueue("TRGQ", triggerlevel=2)
     fill(region, "TRGQ", b"2", b"3")
-    region.set_terminal("T001", inservice=True)
+    region.set_terminal("T001", servstatus="INSERVICE")
     region.dispatcher.run_ready()
     assert len(starts) == 1
     region.run()
@@ -589,7 +589,7 @@ def test_installing_a_queue_leaves_a_terminal_out_of_service(make_region: Make) 
     region = make_region(*trigger(triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.writeq_td("TRGQ", b"1")
     region.install([define_tdqueue(name="OTHR", type="INTRA"), define_terminal(name="T003")])
     region.run()

@@ -18,7 +18,7 @@ def last_run(path, definitions=DEFINITIONS):
     """Ends with a TERMINAL cycle on, as an emergency restart finds it."""
     reg = Region(definitions, store=path, supplied_queues=False)
     reg.register("TA", lambda task: task.abend("OOPS"))
-    reg.set_terminal("T001", inservice=False)
+    reg.set_terminal("T001", servstatus="OUTSERVICE")
     reg.writeq_td("TERQ", b"record")
     reg.close(clean=False)
 

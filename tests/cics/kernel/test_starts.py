@@ -280,7 +280,7 @@ def test_recoverable_data_that_were_backed_out_are_gone_after_a_warm_start_too(r
 @pytest.mark.parametrize(("text", "data"), [("", []), ("FROM(D)", [b"data"])])
 def test_what_waits_for_its_terminal_is_there_after_a_warm_start(runs: Runs, text: str, data: list[bytes]) -> None:
     region = runs.begin()
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     ask(region, f"TERMID('T001') {text}", b"data")
     run_what_is_due(region)
     region.close()

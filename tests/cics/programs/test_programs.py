@@ -116,7 +116,7 @@ def test_a_cycle_of_the_last_run_goes_on_when_its_program_is_registered(tmp_path
     definitions = [define_transaction(name="T1", program="MAINP"), queue, define_terminal(name="T001")]
     ran = []
     reg = Region(definitions, store=tmp_path / "s")
-    reg.set_terminal("T001", inservice=False)
+    reg.set_terminal("T001", servstatus="OUTSERVICE")
     reg.writeq_td("TERQ", b"1")
     reg.close(clean=False)
     with Region([], store=tmp_path / "s") as reg:

@@ -59,10 +59,10 @@ def test_a_start_that_waits_for_its_time_or_terminal_keeps_the_transaction(regio
         task.start("PAYP", interval=100, reqid="LATER")
     expect_rule("TRANSACTION-DISCARD-SCHEDULED", region.discard_transaction, "PAYP")
     region.cancel("LATER")
-    region.set_terminal("T001", inservice=False)
+    region.set_terminal("T001", servstatus="OUTSERVICE")
     region.writeq_td("TERQ", b"1")
     expect_rule("TRANSACTION-DISCARD-WAITING", region.discard_transaction, "PAYP")
-    region.set_terminal("T001", inservice=True)
+    region.set_terminal("T001", servstatus="INSERVICE")
     region.run()
     region.discard_transaction("PAYP")
     assert sorted(region.resources.transactions) == ["CICP", "CUSP"]

@@ -79,7 +79,7 @@ def test_a_browse_is_in_the_order_of_expiry(reg):
 
 @pytest.mark.rule("REQID-NOT-FOUND", "REQID-EXPIRED")
 def test_a_request_that_has_expired_or_is_not_committed_is_not_found(reg):
-    reg.set_terminal("T001", inservice=False)
+    reg.set_terminal("T001", servstatus="OUTSERVICE")
     start(reg, interval=5, reqid="R1", termid="T001")
     reg.clock.advance(5)
     reg.dispatcher.run_ready()

@@ -410,9 +410,11 @@ def test_a_terminal_has_one_task_at_a_time():
         assert seen == []
         region.run()
         assert seen == ["slow", "TRGQ"]
-        region.set_terminal("T001", inservice=False)
+        region.set_terminal("T001", servstatus="OUTSERVICE")
         with pytest.raises(TdqError, match="terminal T001 is out of service"):
             region.screens.type("T001", "SLOW")
+        with pytest.raises(TdqError, match="servstatus is False; allowed are INSERVICE and OUTSERVICE"):
+            region.set_terminal("T001", servstatus=False)
 
 
 def test_a_length_beyond_the_data_of_send_is_refused(region):

@@ -1,7 +1,7 @@
 """The resource signature: who defined, changed and installed a resource, when, and by which agent.
 
 The value of each field depends on how the resource was installed. The table ``facts/signature.tsv`` has a row for each
-way and field, after "Summary of the resource signature field values" (IBM Docs). A definition from a file contains no
+agent and field, after "Summary of the resource signature field values" (IBM Docs). A definition from a file contains no
 signature: its change agent is CSDBATCH, its times are the time of installation, and its user is the region user, never
 the date or the owner of the file.
 """
@@ -18,9 +18,9 @@ from tdqsim.facts import Cvda, table
 if TYPE_CHECKING:
     from tdqsim.definitions import Tdqueue
 
-Way = Literal["grplist", "csd", "create", "system"]
-"""How a definition was installed: from the group list at a cold start, from a group by a command, by CREATE, by CICS
-itself."""
+InstallAgent = Literal["GRPLIST", "CSDAPI", "CREATESPI", "SYSTEM"]
+"""INSTALLAGENT: a definition was installed from the group list at a cold start, from a group by a command, by CREATE,
+or by CICS itself."""
 
 _FROM_FILE: Final = "CSDBATCH"
 _NOT_SHOWN: Final = ("", "OVERRIDE")
@@ -115,9 +115,9 @@ def _origin(field: str, word: str) -> _Origin:
 
 
 @cache
-def _plan(way: str) -> tuple[_Origin, ...]:
+def _plan(agent: str) -> tuple[_Origin, ...]:
     """For each field of :class:`Signature`, in order, the function that computes it."""
-    rows = {row["field"]: row["origin"] for row in table("signature") if row["way"] == way}
+    rows = {row["field"]: row["origin"] for row in table("signature") if row["agent"] == agent}
     return tuple(_origin(field.upper(), rows[field.upper()]) for field in Signature._fields)
 
 
@@ -128,14 +128,14 @@ def _agent(name: object) -> Cvda:
     return _AGENTS[str(name)]
 
 
-def sign(way: Way, definition: Tdqueue, by: Installer) -> Signature:
+def sign(agent: InstallAgent, definition: Tdqueue, by: Installer) -> Signature:
     """Make the signature of a definition at its installation.
 
     Args:
-        way: how it is installed; see :data:`Way`.
+        agent: what installs it.
         definition: the definition.
         by: the installing user, and the time.
     """
-    fields = [read(definition, by) for read in _plan(way)]
+    fields = [read(definition, by) for read in _plan(agent)]
     fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])
     return Signature._make(fields)

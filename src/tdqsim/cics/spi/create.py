@@ -84,7 +84,7 @@ def create_tdqueue(
         raise refusal(_CREATE, "bad logmessage", f"LOGMESSAGE must be LOG or NOLOG, not {logmessage!r}")
     definition = _definition(region, name, attributes if attrlen is None else attributes[:attrlen])
     _check_userid(task, definition)
-    install = partial(install_tdqueue, task, definition, way="create")
+    install = partial(install_tdqueue, task, definition, agent="CREATESPI")
     try:
         _with_syncpoint(task, name, install)
     except InstallRefused as refused:

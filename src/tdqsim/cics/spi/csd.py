@@ -534,7 +534,7 @@ class Csd:
         region = self._home.region
         if region is None:
             raise UsageError("INSTALL needs a region; the next cold start installs the lists of GRPLIST")
-        install(region, definitions, way="csd", user=self.user, refused=refused)
+        install(region, definitions, agent="CSDAPI", user=self.user, refused=refused)
         if refused:
             cause = "install failed" if single else "partly installed"
             condition = refusal("CSD", cause, "; ".join(map(str, refused[:10])))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.limits import define_class
 from tdqsim.cics.kernel.security import XUSER, Access
-from tdqsim.cics.kernel.signature import Installer, Way, sign
+from tdqsim.cics.kernel.signature import InstallAgent, Installer, sign
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_key
 from tdqsim.cics.model.region import RegionData
@@ -40,7 +40,7 @@ def install(
     region: RegionData,
     definitions: defs.Definitions,
     *,
-    way: Way,
+    agent: InstallAgent,
     user: str,
     refused: list[InstallRefused] | None = None,
 ) -> None:
@@ -49,7 +49,7 @@ def install(
     Args:
         region: the region.
         definitions: what to install.
-        way: how it comes in.
+        agent: what installs them.
         user: who installs it.
         refused: receives the refusals of resources that cannot be installed; the others are installed.
 
@@ -58,10 +58,10 @@ def install(
             installed.
     """
     by = installer(region, user)
-    if way == "grplist":
+    if agent == "GRPLIST":
         by = by._replace(now=by.start)  # all of a group list has the time of the cold start
     resources = definitions.resources
-    plan = InstallPlan(region, way, by)
+    plan = InstallPlan(region, agent, by)
     with nothing_collected():
         plan.commit(resources, refused)
     for note in definitions.notes:
@@ -77,8 +77,8 @@ class InstallPlan(KeptChange):
         facilities: the kinds and names of the terminals and connections.
     """
 
-    def __init__(self, region: RegionData, way: Way, by: Installer) -> None:
-        self._region, self._way, self._by = region, way, by
+    def __init__(self, region: RegionData, agent: InstallAgent, by: Installer) -> None:
+        self._region, self._agent, self._by = region, agent, by
         self.facilities: set[tuple[str, str]] = set()
         self._moves = Moves(region)
         self._queues: list[tuple[TdQueue, TdQueue | None]] = []
@@ -112,7 +112,7 @@ class InstallPlan(KeptChange):
                 if skipped is not None:
                     skipped.append(refused)
                     continue
-                if self._way != "grplist":
+                if self._agent != "GRPLIST":
                     raise
                 self._region.notices.say("not_installed", reason=str(refused), resource=f"{kind}({refused.queue})")
         try:
@@ -128,7 +128,7 @@ class InstallPlan(KeptChange):
         """Create a queue; InstallRefused if the records of the queue that it replaces cannot be moved."""
         region = self._region
         present = region.tdqueues.get(definition.name)
-        signature = sign(self._way, definition, self._by)
+        signature = sign(self._agent, definition, self._by)
         queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         self._queues.append((queue, present))
         self._meta.update(region.catalogue.queue_entry(queue))
@@ -257,7 +257,7 @@ def installer(region: RegionData, user: str, program: str = "") -> Installer:
     return Installer(now, region.cold_start_abstime, user, region.options.regionuserid, region.options.release, program)
 
 
-def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bool:
+def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, agent: InstallAgent) -> bool:
     """Install or replace one queue.
 
     Returns:
@@ -268,7 +268,7 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
     """
     region = task._region
     replaced = definition.name in region.tdqueues
-    InstallPlan(region, way, installer(region, task.userid, task._program)).commit([definition])
+    InstallPlan(region, agent, installer(region, task.userid, task._program)).commit([definition])
     _log(task, "DFHTD0403" if replaced else "DFHTD0402", definition.name)
     return replaced
 

@@ -163,14 +163,14 @@ RefusedState = _record(
     RefusedGroup,
     "Refused commands that are alike.",
     what=_said(str, "what happens"),
-    todo=_said(str, "what ends it"),
+    cure=_said(str, "what ends it"),
     present=_said(bool, "whether it is an incident now"),
 )
 IncidentState = _record(
     "IncidentState",
     Incident,
     "Something in the present state of a region that needs attention.",
-    ("kind", "what", "todo", "since_ns"),
+    ("kind", "what", "cure", "since_ns"),
     page=_said(str, "the path of the page of the console with its details"),
 )
 PredictedOutcome = INNER[Prediction] = _record("PredictedOutcome", Prediction)

@@ -44,4 +44,4 @@ def _notices(source: Region | System) -> list[NoticeState]:
 
 
 def _refused(refusals: Refusals, now_ns: int) -> list[RefusedState]:
-    return [plain(each, what=each.what, todo=each.todo, present=each.lasts(now_ns)) for each in refusals]
+    return [plain(each, what=each.what, cure=each.cure, present=each.lasts(now_ns)) for each in refusals]

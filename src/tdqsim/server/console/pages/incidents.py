@@ -30,14 +30,14 @@ _ABENDS: Final = (
     column("statement", "Statement", mono=True, wide=True),
 )  # fmt: skip
 _OTHERS: Final = (
-    column("kind", "Incident"), column("what", "What happens", wide=True), column("todo", "What to do", wide=True),
+    column("kind", "Incident"), column("what", "What happens", wide=True), column("cure", "What to do", wide=True),
 )  # fmt: skip
 _NONE: Final = "No deadlock, long wait, unit of work in doubt, full DFHINTRA, lost trigger or refused command."
 _REFUSED: Final = (
     column("last", "Last"), column("command", "Command"), column("resource", "Resource"),
     column("condition", "Condition"), column("actor", "By"), column("task", "Last task"), column("user", "User"),
     column("count", "Times", num=True), column("first", "First"), column("place", "Place", mono=True),
-    column("todo", "What to do", wide=True),
+    column("cure", "What to do", wide=True),
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def refused_row(group: RefusedGroup, now_ns: int, resource: Cell, task: Cell) ->
     condition: Cell = {"text": group.condition, "tone": "bad" if group.lasts(now_ns) else "dim"}
     return row(
         group.id, day_and_time(group.last_ns), group.command, resource, condition, group.actor, task, group.userid,
-        f"{group.count:,}", day_and_time(group.first_ns), group.place, group.todo,
+        f"{group.count:,}", day_and_time(group.first_ns), group.place, group.cure,
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ class IncidentsPage(RegionPage):
 
     def _other(self, at: int, incident: Incident) -> Row:
         kind: Cell = {"text": incident.kind, "href": self._href(*incident.page), "tone": "bad"}
-        return row(str(at), kind, incident.what, incident.todo)
+        return row(str(at), kind, incident.what, incident.cure)
 
     def _resource(self, group: RefusedGroup) -> Cell:
         if group.command.endswith(" TD") and group.resource in self.view.queues:
