@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cli.extensions import extensions
 from tdqsim.lazy import lazy_names
+from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cli.completing import offering

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Final
+
+from tdqsim.named import NamedTuple
 
 
 class Chapter(NamedTuple):

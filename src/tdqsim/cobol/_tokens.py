@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from tdqsim.named import NamedTuple
 
 _TOKEN: Final = re.compile(
     r"""

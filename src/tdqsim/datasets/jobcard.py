@@ -8,9 +8,10 @@ Reference, JCL statement fields.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.errors import WrongValue
+from tdqsim.named import NamedTuple
 
 _LAST_COLUMN: Final = 71
 _FIRST: Final = re.compile(r"//[A-Z@#$][A-Z0-9@#$]{0,7} +JOB(?: +|$)", re.ASCII)

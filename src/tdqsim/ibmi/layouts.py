@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.facts import table
+from tdqsim.named import NamedTuple
 
 _BINARY_BYTES = 4
 _NAME_BYTES = 10

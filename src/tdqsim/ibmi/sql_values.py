@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from decimal import ROUND_DOWN, Decimal, InvalidOperation, localcontext
 from functools import partial
-from typing import Any, Final, NamedTuple, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.errors import WrongValue
@@ -15,6 +15,7 @@ from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.sql_text import DIGITS, SqlError, SqlTypeName, not_served
+from tdqsim.named import NamedTuple
 
 SqlValue = str | int | Decimal | bytes | datetime | date | None
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.definitions import Machine
 from tdqsim.facts import Resp, Rule, rules
+from tdqsim.named import NamedTuple
 from tdqsim.probe.answers import LEFT_OUT, Answers
 
 _ABSENT: Final = "(no answer)"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Final
 
+from tdqsim.named import NamedTuple
 from tdqsim.probe.answers import Observation
 
 NAMES: Final = ("LIB", "LIB2", "USER2", "JOB", "LOCATION")

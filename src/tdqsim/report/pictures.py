@@ -8,8 +8,9 @@ in a run of hours the order says little.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from tdqsim.named import NamedTuple
 from tdqsim.report._text import label, visible
 from tdqsim.report.parts import Drawing, Prose, Table
 

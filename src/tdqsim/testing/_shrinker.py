@@ -6,9 +6,10 @@ An *attempt* runs a scenario with some faults in some order, and says whether it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.faults.plan import FaultPlan
+from tdqsim.named import NamedTuple
 from tdqsim.testing._orders import Deviations, Step
 
 _LONGEST_SEARCH: Final = 500

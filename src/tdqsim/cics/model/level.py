@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.facts import Resp
+from tdqsim.named import NamedTuple
 
 Label = Callable[[Condition], object]
 AbendExit = Callable[[Abend], object]

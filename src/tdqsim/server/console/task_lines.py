@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from tdqsim.named import NamedTuple
 from tdqsim.server.console.frame import Visit
 
 NS: Final = 10**9

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.hosting import CodePage
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError, PreparedSql, SqlError, SqlSession, SqlValue, shown_bytes
+from tdqsim.named import NamedTuple
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.command import sent_text
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Step, SystemWork

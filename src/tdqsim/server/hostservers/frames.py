@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
+
+from tdqsim.named import NamedTuple
 
 _HEADER = Struct(">IHHIIHH")
 _BLOCK = Struct(">IH")
