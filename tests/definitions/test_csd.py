@@ -136,11 +136,12 @@ def test_the_first_of_two_definitions_stays():
         ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) USERID(BOB)", 1, "TDQUEUE(Q1) userid"),
         ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) ALONE", 1, "TDQUEUE(Q1) ALONE"),
         ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) TYPE(EXTRA)", 1, "TDQUEUE(Q1) TYPE"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) GROUP(H)", 1, "TDQUEUE(Q1) GROUP(H)"),
         ("%%%\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)", 1, "%%%"),
     ],
 )
 def test_what_is_not_known_is_skipped_and_the_rest_kept(text, line, subject):
-    assert [queue.name for queue in queues(text)] == ["Q1"]
+    assert [(queue.name, queue.type, queue.group) for queue in queues(text)] == [("Q1", "INTRA", "G")]
     assert reports(text) == [(line, subject, "skipped")]
 
 
@@ -167,11 +168,12 @@ def test_a_job_without_data_in_the_stream():
 
 @pytest.mark.rule("CSD-INTRDR")
 def test_internal_reader_of_rehosting_products():
-    found = parse_csd("DEFINE TDQ(JOBS) GROUP(G) TYPE(INTRDR) DDNAME(RDR)")
-    assert [(queue.type, queue.typefile, queue.ddname) for queue in found.definitions.tdqueues] == [
-        ("EXTRA", "OUTPUT", "RDR")
-    ]
-    assert rule("CSD-INTRDR").message in found.reports[0].message
+    for typefile in ("", "TYPEFILE(OUTPUT)"):
+        found = parse_csd(f"DEFINE TDQ(JOBS) GROUP(G) TYPE(INTRDR) DDNAME(RDR) {typefile}")
+        assert [(queue.type, queue.typefile, queue.ddname) for queue in found.definitions.tdqueues] == [
+            ("EXTRA", "OUTPUT", "RDR")
+        ]
+        assert [rule("CSD-INTRDR").message in report.message for report in found.reports] == [True]
 
 
 @pytest.mark.rule("CSD-POUND")
