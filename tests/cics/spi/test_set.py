@@ -109,6 +109,9 @@ def test_atifacility_of_a_session_is_terminal_to_set():
         assert after(atifacility="NOTERMINAL") == ("", False)
         assert after(atifacility="TERMINAL") == ("CONN", True)
         assert after(atitermid="T001") == ("T001", False)
+        assert after(atifacility="NOTERMINAL") == ("", False)
+        assert after(atifacility="TERMINAL") == ("CONN", True)  # as defined, not as it was set before
+        assert after(atitermid="T001") == ("T001", False)
         assert after(atitermid="CONN") == ("CONN", True)
         assert after(atifacility="NOTERMINAL") == ("", False)
         assert after(atitermid="T001") == ("", False)
