@@ -133,6 +133,10 @@ def test_atitranid_comes_with_the_default_triggerlevel(reg):
     reg.set_tdqueue("PHYQ", triggerlevel=0)
     reg.set_tdqueue("PHYQ", atitranid="PAY2")
     assert reg.inquire_tdqueue("PHYQ", "TRIGGERLEVEL").triggerlevel == 0
+    reg.install([define_tdqueue(name="FIVE", type="INTRA", triggerlevel=5)])
+    for change in ({"enablestatus": "DISABLED"}, {"triggerlevel": 0}, {"atitranid": "PAYP"}):
+        reg.set_tdqueue("FIVE", **change)
+    assert reg.inquire_tdqueue("FIVE", "TRIGGERLEVEL").triggerlevel == 0
     reg.install([define_tdqueue(name="BOTH", type="INTRA")])
     reg.set_tdqueue("BOTH", enablestatus="DISABLED")
     reg.set_tdqueue("BOTH", atitranid="PAYP", triggerlevel=0)
