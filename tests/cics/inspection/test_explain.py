@@ -187,6 +187,23 @@ def test_a_full_data_set_is_named_with_its_share(region: Region) -> None:
     assert "WRITEQ TD would get NOSPACE: all 3 control intervals of DFHINTRA are in use." in str(told)
 
 
+def test_the_emptystatus_of_a_data_set_is_told_while_it_is_open(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"one")
+    queue = define_tdqueue(name="INQ", type="EXTRA", typefile="INPUT", recordformat="FIXED", recordsize=3, ddname="IN")
+    with Region([queue], dd={"IN": tmp_path / "in"}, supplied_queues=False) as region:
+        for _ in range(2):
+            region.set_tdqueue("INQ", openstatus="OPEN")
+            told = [region.explain("INQ").statements[0]]
+            assert region.readq_td("INQ") == b"one"
+            region.readq_td("INQ", nohandle=True)
+            told.append(region.explain("INQ").statements[0])
+            region.set_tdqueue("INQ", openstatus="CLOSED")
+            told.append(region.explain("INQ").statements[0])
+            assert [line.partition("input, ")[2] for line in told] == [
+                "ENABLED, OPEN, NOTEMPTY.", "ENABLED, OPEN, EMPTY.", "ENABLED, CLOSED.",
+            ]  # fmt: skip
+
+
 def test_a_remote_queue_is_asked_about_where_it_is() -> None:
     far = [define_tdqueue(name="FARQ", type="INTRA", recovstatus="LOGICAL")]
     with Sysplex() as sysplex:

@@ -644,3 +644,20 @@ def test_the_blockformat_that_inquire_shows(make, tmp_path, said, blockformat):
     )
     region = make(queue, dd={"OUT": tmp_path / "out"})
     assert region.inquire_tdqueue("OUTQ").blockformat is blockformat
+
+
+@pytest.mark.rule("SET-OPEN-FAILS")
+def test_a_queue_whose_ddname_another_has_open_is_refused_also_after_its_own_open_and_close(make, tmp_path):
+    queue = "{{name: {}, type: EXTRA, typefile: OUTPUT, ddname: DD, dsname: PAY.OUT, disposition: MOD, %s}}" % FIXED
+    region = make(*(queue.format(name) for name in ("OUTQ", "OTHQ")))
+    for name in ("OUTQ", "OTHQ"):
+        region.set_tdqueue(name, openstatus="CLOSED")
+    for record in records("one", "two"):
+        put_state(region, "OUTQ", "OPEN")
+        region.writeq_td("OUTQ", record)
+        put_state(region, "OUTQ", "CLOSED")
+        put_state(region, "OTHQ", "OPEN")
+        expect_rule("SET-OPEN-FAILS", region.set_tdqueue, "OUTQ", openstatus="OPEN")
+        region.writeq_td("OTHQ", record)
+        put_state(region, "OTHQ", "CLOSED")
+    assert region.peek("OUTQ") == records("one", "one", "two", "two")
