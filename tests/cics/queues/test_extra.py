@@ -406,9 +406,12 @@ def test_the_internal_reader_takes_jobs(make):
         cards(task, "//FIRST JOB (1),'A'", "//S1 EXEC PGM=IEFBR14", "/*EOF", "//SECOND JOB (1)", "//THIRD JOB (1)")
     assert [job.name for job in region.jobs] == ["FIRST", "SECOND"]
     assert [job.name for job in told] == ["FIRST", "SECOND"]
-    assert region.jobs[0].submitter.startswith("SUBM ")
+    with region.task(transid="NEXT") as task:
+        cards(task, "//FOURTH JOB (1)")
     put_state(region, "JOBQ", "CLOSED")
-    assert [job.name for job in region.jobs] == ["FIRST", "SECOND", "THIRD"]
+    assert [(job.name, job.submitter[:5]) for job in region.jobs] == [
+        ("FIRST", "SUBM "), ("SECOND", "SUBM "), ("THIRD", "SUBM "), ("FOURTH", "NEXT "),
+    ]  # fmt: skip
 
 
 # -- see and seed ----------------------------------------------------------------------------------------------------------
