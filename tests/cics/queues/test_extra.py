@@ -421,6 +421,7 @@ def test_peek_shows_what_has_not_been_read_and_moves_nothing(make, data):
     region = make(IN, dd={"IN": data})
     region.readq_td("INQ")
     assert region.peek("INQ") == records("two", "three", "four")
+    assert region.peek("INQ", skip=1) == records("three", "four")
     assert region.readq_td("INQ") == records("two")[0]
 
 
