@@ -652,8 +652,8 @@ def test_the_blockformat_that_inquire_shows(make, tmp_path, said, blockformat):
 
 @pytest.mark.rule("SET-OPEN-FAILS")
 def test_a_queue_whose_ddname_another_has_open_is_refused_also_after_its_own_open_and_close(make, tmp_path):
-    queue = "{{name: {}, type: EXTRA, typefile: OUTPUT, ddname: DD, dsname: PAY.OUT, disposition: MOD, %s}}" % FIXED
-    region = make(*(queue.format(name) for name in ("OUTQ", "OTHQ")))
+    attributes = f"type: EXTRA, typefile: OUTPUT, ddname: DD, dsname: PAY.OUT, disposition: MOD, {FIXED}"
+    region = make(*(f"{{name: {name}, {attributes}}}" for name in ("OUTQ", "OTHQ")))
     for name in ("OUTQ", "OTHQ"):
         region.set_tdqueue(name, openstatus="CLOSED")
     for record in records("one", "two"):
