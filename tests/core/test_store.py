@@ -808,3 +808,68 @@ def test_changes_of_a_keyed_queue_beyond_memory_share_commits(place: Path) -> No
         assert queue.clear_keys(SearchOrder.LT, (1900).to_bytes(4, "big")) == 400
         assert [entry.key for entry in queue.entries()] == [number.to_bytes(4, "big") for number in range(1900, 2000)]
         assert disk.commits - before < 120
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_what_is_put_back_on_a_queue_beyond_memory_is_the_next_one_taken(place: Path, order: Order) -> None:
+    keyed = order is Order.KEYED
+    with Store(place, memory_bytes=20_000) as store:
+        queue = store.volatile.create_queue(b"Q", order, 2 if keyed else 0)
+        for number in range(1000):
+            data = b"%03d" % number
+            queue.put_entry(Entry(data, data[:2])) if keyed else queue.put(data)
+        assert store.volatile.overflowed
+        for turn in range(3):
+            taken = [queue.take_entry() for _ in range(15)]
+            wanted = range(15) if order is not Order.LIFO else range(999, 984, -1)
+            assert [entry.data for entry in taken if entry is not None] == [b"%03d" % number for number in wanted], turn
+            for entry in reversed(taken):
+                assert entry is not None
+                queue.put_back(entry if keyed else entry.data)
+        assert [entry.data for entry in queue.entries(limit=2)] == [entry.data for entry in taken[:2] if entry is not None]
+        assert (queue.count, queue.data_bytes) == (1000, 3000)
+        places = [0, 14, 15, 500, 997, 999, 1000]
+        found = [[int(entry.data) for entry in queue.entries(skip=place, limit=2)] for place in places]
+        upward = [[0, 1], [14, 15], [15, 16], [500, 501], [997, 998], [999], []]
+        assert found == (upward if order is not Order.LIFO else [[999 - one for one in each] for each in upward])
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_entries_of_a_keyed_queue_outlive_a_clear_of_those_that_were_beyond_memory(place: Path, clean: bool) -> None:
+    store = Store(place, memory_bytes=20_000)
+    queue = store.volatile.create_queue(b"K", Order.KEYED, 3)
+    for number in range(1000):
+        queue.put_entry(Entry(b"old", b"%03d" % number))
+    assert queue.take_entry() == Entry(b"old", b"000")
+    assert queue.clear() == 999
+    queue.put_entry(Entry(b"new", b"abc"))
+    store.volatile.write_out()
+    store.close(clean=clean)
+    with Store(place) as store:
+        again = store.volatile.queue(b"K")
+        assert again is not None
+        assert list(again.entries()) == [Entry(b"new", b"abc")]
+
+
+def test_a_look_at_a_keyed_queue_shows_nothing_that_comes_or_is_cleared_meanwhile(place: Path) -> None:
+    with Store(place, memory_bytes=20_000) as store:
+        queue = store.volatile.create_queue(b"K", Order.KEYED, 4)
+        for number in range(1000):
+            queue.put_entry(Entry(b"old", b"%04d" % number))
+        queue.put_entry(Entry(b"last", b"last"))
+        look = queue.entries()
+        assert next(look) == Entry(b"old", b"0000")
+        for number in range(2000):  # moves what was in memory to the disk
+            queue.put_entry(Entry(b"new", b"z%03d" % (number % 1000)))
+        assert [entry.key for entry in look] == [*(b"%04d" % number for number in range(1, 1000)), b"last"]
+        durable = store.durable.create_queue(b"D", Order.KEYED, 4)
+        work = durable.work()
+        for number in range(1000):
+            work.put_entry(Entry(b"old", b"%04d" % number))
+        store.durable.commit((work,))
+        look = durable.entries()
+        assert next(look) == Entry(b"old", b"0000")
+        work = durable.work()
+        work.clear()
+        store.durable.commit((work,))
+        assert len(list(look)) < 300  # those that had been read
