@@ -206,6 +206,8 @@ def test_a_replay_needs_use_of_the_profile_and_the_proof_lasts_until_the_job_end
         replay()
         system.grant_profile("ANNA", "BOB", "*EXCLUDE")
         replay()
+        other.current_user = "BERT"  # what BOB was granted is not his
+        expect_rule("DTAQ-SEND-REPLAY-PROFILE", replay)
     with system.job("REPLAY", user="BOB") as other:
         expect_rule("DTAQ-SEND-REPLAY-CACHE", other.qsnddtaq, "Q", "APPLIB", block, from_journal_entry=True)
 
@@ -282,6 +284,7 @@ def test_a_delete_takes_the_queue_that_has_the_name_now(system, holder):
 def test_a_queue_that_was_deleted_meanwhile_is_not_allocated(system, holder):
     started = waiting(system, lambda job: job.alcobj([("APPLIB/Q", "*SHRRD")]))
     holder.dltdtaq("APPLIB/Q")
+    assert started.done  # it does not wait to the end of its time, though the lock of the holder is still there
     expect_rule("DTAQ-LOCK-ALCOBJ-DELETED", started.result)
 
 

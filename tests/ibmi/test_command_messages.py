@@ -125,9 +125,10 @@ def test_exclude_stands_alone(officer):
 def test_dltdtaq_of_several_deletes_what_it_can(system, officer):
     with system.job("LOCKER", user="ANNA") as other:
         other.alcobj([("APPLIB/Q1", "*SHRRD")])
+        officer.crtdtaq("APPLIB/Q3", maxlen=5)
         officer.default_wait = 0
         assert ended(officer, "DLTDTAQ APPLIB/Q*") == [
-            "CPF2117 1 objects type *DTAQ deleted. 1 objects not deleted.",
+            "CPF2117 2 objects type *DTAQ deleted. 1 objects not deleted.",
             "CPF9503 Cannot lock data queue Q1 in APPLIB.",
         ]
     assert [one.name for one in system.queues()] == ["Q1"]

@@ -74,6 +74,8 @@ def test_errors_of_the_other_side(pair):
         job.qsnddtaq("FAR", "APPLIB", b"x")
     job.qsnddtaq("FAR", "APPLIB", b"x", asynchronous=True)  # nothing is said yet
     expect_rule("DTAQ-DDM-ASYNC", job.qrcvdtaq, "FAR", "APPLIB")
+    far.crtdtaq("APPLIB/REAL", maxlen=10)
+    assert job.qrcvdtaq("FAR", "APPLIB") is None  # it is said once
     job.crtdtaq(dtaq="APPLIB/LOST", type="*DDM", rmtdtaq="Q", rmtlocname="NOWHERE")
     expect_rule("DTAQ-DDM-NO-LINK", job.qsnddtaq, "LOST", "APPLIB", b"x")
 
@@ -194,7 +196,9 @@ def test_a_link_that_is_lost_while_a_receive_waits(linked):
     job.system.run()
     assert "CPF9510" in waiting.result()
     expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")
+    far.qmhqcdq("PLAIN", "APPLIB", automatic_reclaim=True)  # no receive waits there any more
     far.qsnddtaq("PLAIN", "APPLIB", b"x")
+    assert far.qrcvdtaq("PLAIN", "APPLIB").data == b"x"
 
 
 def test_an_entry_is_lost_when_the_link_is_cut_after_the_answer_has_left(linked):
@@ -209,6 +213,17 @@ def test_an_entry_is_lost_when_the_link_is_cut_after_the_answer_has_left(linked)
     job.system.run()
     assert "CPF9510" in waiting.result()
     assert far.qrcvdtaq("PLAIN", "APPLIB").data == b"second"
+
+
+def test_an_entry_goes_back_to_its_place_when_the_link_is_cut_before_the_answer_has_left(linked):
+    job, far, link = linked
+    for data in (b"first", b"second"):
+        far.qsnddtaq("PLAIN", "APPLIB", data)
+    far.system.faults = lambda *_: link.pipe.close()  # while the other system carries out the request
+    waiting = job.system.start(lambda own: outcome(lambda: own.qrcvdtaq("PLAIN", "APPLIB")))
+    assert "CPF9510" in waiting.result()
+    far.system.faults = None
+    assert [far.qrcvdtaq("PLAIN", "APPLIB").data for _ in "12"] == [b"first", b"second"]
 
 
 def outcome(call) -> str:

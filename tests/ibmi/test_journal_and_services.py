@@ -145,7 +145,8 @@ def test_data_queue_info(system, officer):
     )
     officer.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1")
     officer.crtdtaq(dtaq="APPLIB/SECRET", maxlen=20, aut="*EXCLUDE")
-    officer.qsnddtaq("KEYED", "APPLIB", b"x", b"K1")
+    for _ in range(6):
+        officer.qsnddtaq("KEYED", "APPLIB", b"x", b"K1")
     far, keyed, _ = officer.qsys2.data_queue_info("*", "APPLIB")
     assert (keyed.data_queue_type, keyed.sequence, keyed.key_length, keyed.include_sender_id) == (
         "STANDARD",
@@ -153,7 +154,9 @@ def test_data_queue_info(system, officer):
         2,
         "YES",
     )
-    assert (keyed.current_messages, keyed.maximum_messages, keyed.specified_maximum_messages) == (1, 50, 50)
+    assert (keyed.current_messages, keyed.maximum_messages, keyed.specified_maximum_messages) == (6, 50, 50)
+    assert (keyed.initial_message_allocation, keyed.current_message_allocation) == (5, 50)
+    assert officer.qmhqrdqd("KEYED", "APPLIB").initial_number_of_entries == 5
     assert (keyed.force, keyed.automatic_reclaim, keyed.last_reclaim_timestamp, keyed.text_description) == (
         "NO",
         "NO",
@@ -190,6 +193,9 @@ def test_data_queue_entries():
         assert [row.ordinal_position for row in sql.data_queue_entries("WORK", selection_type="REVERSE")] == [1, 2]
         assert sql.data_queue_entries("WORK", selection_type="LAST")[0].message_data_binary == "Grüße".encode()
         assert len(sql.data_queue_entries("WORK", limit=1)) == 1
+        page = sql.data_queue_entries("WORK", skip=1, limit=1)
+        assert [(row.ordinal_position, row.message_data_binary) for row in page] == [(2, "Grüße".encode())]
+        assert sql.data_queue_entries("WORK", selection_type="FIRST", skip=1) == ()
         for key in (b"K2", b"K1"):
             sql.send_data_queue_binary(b"\x01", "KEYED", "QGPL", key)
         assert [row.key_data for row in sql.data_queue_entries("KEYED")] == [b"K1", b"K2"]

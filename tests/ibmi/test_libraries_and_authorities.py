@@ -242,6 +242,17 @@ def test_a_search_of_the_list_is_never_out_of_date(system, officer):
     officer.dltdtaq("QTEMP/Q")
     officer.dltdtaq("QGPL/Q")
     ends_in("TWO")
+    officer.crtdtaq("ONE/Q", maxlen=5)
+    ends_in("TWO")
+    for change, library in (
+        (lambda: officer.addlible("ONE"), "ONE"),
+        (lambda: officer.rmvlible("ONE"), "TWO"),
+        (lambda: officer.chgcurlib("ONE"), "ONE"),
+        (lambda: officer.chgcurlib("*CRTDFT"), "TWO"),
+        (lambda: officer.chglibl(["ONE", "TWO"]), "ONE"),
+    ):
+        change()  # nothing else looks for the queue again
+        ends_in(library)
 
 
 # -- an acknowledged send ---------------------------------------------------------------------------------------------

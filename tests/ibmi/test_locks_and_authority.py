@@ -84,6 +84,32 @@ def test_all_locks_or_none(officer, other, work):
             officer.alcobj(bad)
 
 
+def test_a_lock_that_is_taken_twice_is_shown_twice_and_is_gone_after_the_second_dlcobj(officer, other, work):
+    lock = [("APPLIB/WORK", "*EXCL")]
+    for _ in range(2):
+        officer.alcobj(lock)
+    assert [(entry.state, entry.status) for entry in officer.wrkobjlck("APPLIB/WORK")] == [("*EXCL", "HELD")] * 2
+    officer.dlcobj(lock)
+    assert len(officer.wrkobjlck("APPLIB/WORK")) == 1
+    expect_rule("DTAQ-LOCK-ALCOBJ", other.alcobj, lock, 0)
+    officer.dlcobj(lock)
+    other.alcobj(lock, 0)
+
+
+@pytest.mark.rule("DTAQ-LOCK-ENFORCED")
+def test_each_send_and_receive_asks_for_the_lock_of_a_queue_that_enforces_locks(officer, other, work):
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    other.default_wait = 0
+    for _ in range(2):
+        for _ in range(2):
+            other.qsnddtaq("WORK", "APPLIB", b"x")
+            assert other.qrcvdtaq("WORK", "APPLIB").data == b"x"
+        officer.alcobj([("APPLIB/WORK", "*EXCL")])
+        expect_rule("DTAQ-LOCK-ENFORCED", other.qsnddtaq, "WORK", "APPLIB", b"x")
+        expect_rule("DTAQ-LOCK-ENFORCED", other.qrcvdtaq, "WORK", "APPLIB")
+        officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+
+
 def test_a_wait_for_a_lock_ends_when_it_is_released(system, officer, other, work):
     officer.alcobj([("APPLIB/WORK", "*EXCL")])
     waiting = system.start(lambda job: job.alcobj([("APPLIB/WORK", "*SHRRD")], wait=60), name="PATIENT")

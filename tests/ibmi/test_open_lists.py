@@ -100,6 +100,14 @@ def test_direction_start_and_part_of_a_list(logged):
     assert got(logged, short, 1)[0][0][4][302][1] == e("Object")
 
 
+def test_messages_keep_their_keys_when_the_oldest_ones_are_dropped_from_the_log(logged):
+    for _ in range(10_000):
+        logged.chglibl()
+    handle, count = opened(logged)
+    assert count == 10_000
+    assert got(logged, handle, 1)[0][0][:3] == ("CPC2101", "01", b4(4))
+
+
 def test_a_list_is_what_the_log_was_and_ends(logged):
     handle, _ = opened(logged)
     logged.crtdtaq("APPLIB/LATER", maxlen=5)

@@ -97,7 +97,7 @@ def test_size_of_data_receiver(job, fifo):
     assert fifo.stored.count == 0
 
 
-def test_sender_ids(job):
+def test_sender_ids(system, job):
     job.crtdtaq(dtaq="APPLIB/SIGNED", maxlen=10, senderid="*YES")
     job.qsnddtaq("SIGNED", "APPLIB", b"x" * 10)  # MAXLEN without the sender ID
     job.current_user = "BERT"
@@ -107,6 +107,12 @@ def test_sender_ids(job):
     assert first.sender == ("WORKER", "ANNA", "123456", "ANNA")
     assert str(second.sender) == "123456/ANNA/WORKER"
     assert second.sender.current_user == "BERT"
+    system.crtusrprf("A@")
+    job.current_user = "A@"
+    for ccsid, at in ((273, b"\xb5"), (37, b"\x7c")):
+        job.ccsid = ccsid  # the sender ID is in the CCSID of the job
+        job.qsnddtaq("SIGNED", "APPLIB", b"z")
+        assert job.receive("SIGNED", "APPLIB").sender[26:29] == b"\xc1" + at + b"\x40"
 
 
 @pytest.mark.rule("DTAQ-CLEAR-ALL", "DTAQ-CLEAR-KEY")
