@@ -433,8 +433,9 @@ def test_peek_of_a_closed_data_set(make, data):
 
 def test_seed_gives_an_input_queue_its_records(make, tmp_path):
     region = make(IN, dd={"IN": tmp_path / "seeded"})
-    region.seed("INQ", records("s1", "s2"))
+    region.seed("INQ", records("old"))
     put_state(region, "INQ", "OPEN")
+    region.seed("INQ", records("s1", "s2"))  # it is open behind it, as it was before
     assert region.readq_td("INQ") == records("s1")[0]
     with pytest.raises(Condition, match="INVREQ"):
         region.seed("INQ", records("late"))
@@ -442,8 +443,11 @@ def test_seed_gives_an_input_queue_its_records(make, tmp_path):
 
 def test_seed_refuses_a_record_that_does_not_fit(make, tmp_path):
     region = make(IN, dd={"IN": tmp_path / "seeded"})
-    with pytest.raises(Condition, match="LENGERR"):
-        region.seed("INQ", [b"short"])
+    for state in ("CLOSED", "OPEN"):
+        with pytest.raises(Condition, match="LENGERR"):
+            region.seed("INQ", [b"short"])
+        assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda[state]
+        put_state(region, "INQ", "OPEN")
 
 
 # -- what INQUIRE shows ----------------------------------------------------------------------------------------------------

@@ -483,14 +483,16 @@ class DataSet:
         was_open = self._queue.openstatus is Cvda.OPEN
         self.close()
         dcb = dcb_of(self._queue.definition)
-        with (
-            _as_conditions(),
-            self._allocated() as allocation,
-            allocation.open_output(dcb, disposition=Disposition.OLD, owner="a seed") as writer,
-        ):
-            writer.put_all(records)
-        if was_open:
-            self.open()
+        try:
+            with (
+                _as_conditions(),
+                self._allocated() as allocation,
+                allocation.open_output(dcb, disposition=Disposition.OLD, owner="a seed") as writer,
+            ):
+                writer.put_all(records)
+        finally:
+            if was_open:
+                self.open()
 
     # -- INQUIRE --------------------------------------------------------------------------------------------------
 
