@@ -122,6 +122,8 @@ def test_indirect_queues_are_aliases_of_their_final_target(region: Region) -> No
     assert region.peek("NOQ") == []
     expect_rule("TD-INDIRECT-MISSING", region.readq_td, "MISS")
     expect_rule("TD-INDIRECT-RING", region.writeq_td, "RNG1", b"x")
+    region.install([define_tdqueue(name="RNG0", type="INDIRECT", indirectname="RNG1")])  # it leads into the ring
+    expect_rule("TD-INDIRECT-RING", region.writeq_td, "RNG0", b"x")
 
 
 @pytest.mark.rule("TD-INDIRECT-STATISTICS")
@@ -129,8 +131,15 @@ def test_an_alias_counts_its_own_requests(region: Region) -> None:
     region.writeq_td("ALIA", b"x")
     region.writeq_td("NOQ", b"y")
     region.readq_td("ALIA")
-    counts = {name: (region.tdqueues[name].writes, region.tdqueues[name].reads) for name in ("ALIA", "ALI2", "NOQ")}
-    assert counts == {"ALIA": (1, 1), "ALI2": (0, 0), "NOQ": (2, 1)}
+    region.deleteq_td("ALIA")
+    region.writeq_td("MISS", b"x", nohandle=True)  # what is not done is not counted
+    for queue in ("MISS", "ALIA"):
+        region.readq_td(queue, nohandle=True)
+    region.deleteq_td("MISS", nohandle=True)
+    queues = {name: region.tdqueues[name] for name in ("ALIA", "ALI2", "NOQ", "MISS")}
+    assert {name: (queue.writes, queue.reads, queue.deletes) for name, queue in queues.items()} == {
+        "ALIA": (1, 1, 1), "ALI2": (0, 0, 0), "NOQ": (2, 1, 1), "MISS": (0, 0, 0),
+    }  # fmt: skip
 
 
 def test_a_target_may_be_exchanged_while_running(region: Region) -> None:
