@@ -198,6 +198,8 @@ def test_security_is_asked_for_the_final_target(make_region: Callable[..., Regio
     region.set_tdqueue("NOQ", enablestatus="DISABLED")
     region.security = policy
     expect_rule("TD-NOTAUTH", region.deleteq_td, "NOQ")  # before the state is looked at
+    expect_rule("TD-NOTAUTH", region.readq_td, "NOQ", -1)
+    assert [region.explain("NOQ").commands[name].outcome for name in ("READQ TD", "WRITEQ TD")] == ["NOTAUTH"] * 2
 
 
 @pytest.mark.rule("TD-EXTRA-DELETEQ-INVREQ", "TD-EXTRA-DIRECTION-INVREQ", "TD-EXTRA-NOTOPEN")
