@@ -60,7 +60,7 @@ class FileEntry:
     )  # fmt: skip
 
     def __init__(
-        self, name: str, data: DataFile, view: RecordView, operations: frozenset[str], *, recoverable: bool = False
+        self, name: str, data: DataFile, view: RecordView, operations: frozenset[str], *, recoverable: bool
     ) -> None:
         self.name = name
         self.data = data

@@ -97,9 +97,7 @@ class Durable:
         "failed", "in_doubt", "notes", "path", "readonly", "room", "unlocked", "waiting",
     )  # fmt: skip
 
-    def __init__(
-        self, env: Any, path: Path, limit: int | None, *, readonly: bool = False, unlocked: bool = False
-    ) -> None:
+    def __init__(self, env: Any, path: Path, limit: int | None, *, readonly: bool, unlocked: bool) -> None:
         self.path, self.readonly, self.unlocked = path, readonly, unlocked
         self._env = env
         self.failed = ""
