@@ -210,6 +210,8 @@ def test_merge_takes_the_first_that_is_given():
     label = parse_dcb("RECFM=VB,LRECL=200,BLKSIZE=8000,BUFNO=3")
     merged = definition.or_else(card).or_else(label)
     assert merged == parse_dcb("RECFM=FBA,LRECL=80,BLKSIZE=800,BUFNO=3")
+    merged = parse_dcb("RECFM=RDW,RDWPOS=0,RDWINCL=NO").or_else(parse_dcb("RECFM=RDW,RDWPOS=2,RDWINCL=YES"))
+    assert (merged.rdw_position, merged.rdw_inclusive) == (0, False)
 
 
 def test_defaults_of_block_sizes():

@@ -125,6 +125,7 @@ def test_the_file_itself_can_be_named(tmp_path):
         ("release: 9999\n", [(1, "release")]),
         ("supplied_queues: MAYBE\n", [(1, "supplied_queues")]),
         ("directory: /tmp\n", [(1, "directory")]),
+        ("directory: [A]\n", [(1, "directory")]),
         ("definitions: {a: b}\n", [(1, "definitions")]),
         ("code_page: '../x'\n", [(1, "code_page")]),
         ("- applid\n", [(1, "")]),

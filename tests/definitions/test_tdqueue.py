@@ -349,7 +349,7 @@ def test_blank_is_not_given():
 
 
 def test_attributes_are_those_given_in_order():
-    queue = intra(triggerlevel="5", description="Pay", group="G", transid="PAYP")
+    queue = intra(triggerlevel="000000005", description="Pay", group="G", transid="PAYP")
     assert list(queue.attributes().items()) == [
         ("name", "PAYQ"), ("type", "INTRA"), ("description", "Pay"), ("transid", "PAYP"), ("triggerlevel", 5),
     ]  # fmt: skip

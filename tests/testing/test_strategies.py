@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
 
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
@@ -117,6 +118,8 @@ def test_values_of_level_88_names_that_no_value_of_the_field_equals_are_left_out
 def test_orders_reach_the_last_step_and_the_last_task() -> None:
     assert find(schedules(switches=1, steps=3, tasks=2), lambda order: (2, 2) in order.deviations)
     assert find(schedules(switches=1, steps=1, tasks=1), lambda order: bool(order.deviations)) == Schedule(((0, 1),))
+    with pytest.raises(NoSuchExample):
+        find(schedules(switches=1, steps=1, tasks=1), lambda order: any(step > 0 for step, _ in order.deviations))
 
 
 @settings(max_examples=20, deadline=None)

@@ -142,7 +142,7 @@ def test_the_jobuserid_of_a_created_queue():
     with region(security=policy) as reg:
         expect_rule("CREATE-JOBUSERID", reg.create_tdqueue, "JOBQ", text.format("OTHER"))
         reg.create_tdqueue("JOBQ", text.format("PAYJOB"))
-        with pytest.raises(InstallRefused, match="JOBUSERID OTHER"):
+        with pytest.raises(InstallRefused, match=r"^TDQUEUE\(JOB2\): JOBUSERID OTHER"):
             reg.install([define_tdqueue(name="JOB2", type="EXTRA", typefile="OUTPUT", ddname="RDR", jobuserid="OTHER")])
 
 

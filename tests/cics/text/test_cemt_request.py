@@ -92,6 +92,7 @@ def test_what_cemt_does_not_take_is_refused_with_its_column(text, column, words)
     with pytest.raises(CemtError, match=words) as caught:
         parse_cemt(text)
     assert caught.value.column == column
+    assert str(caught.value).startswith(f"column {column}: ")
 
 
 PIECES = st.sampled_from(
