@@ -330,6 +330,7 @@ def test_condition_names_of_figurative_constants_and_in_the_order_of_the_code_pa
     field = layout.field("A")
     assert field.holds("LETTER-OR-DIGIT", "Z")
     assert not field.holds("LETTER-OR-DIGIT", "Z", code_page="819")
+    assert field.holds("HEX-A", "A")  # padded, not repeated
 
 
 def test_a_layout_written_as_yaml_is_that_of_the_copybook(tmp_path):

@@ -409,3 +409,14 @@ def test_a_fault_in_one_order_only_is_found() -> None:
     assert failure is not None
     assert failure.faults.faults == (fault,)
     assert len(failure.schedule.deviations) == 1
+
+
+def test_every_region_of_an_order_is_closed_at_its_end() -> None:
+    made: list[Region] = []
+
+    def scenario(stage: Stage) -> None:
+        made.extend(stage.region(QUEUES, applid=applid) for applid in ("ONE", "TWO"))
+
+    explore(scenario, 1)
+    assert len(made) >= 2
+    assert all(region.closed for region in made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +348,10 @@ def test_qiderr_says_which_rule_of_names_is_broken(region: Region) -> None:
         region.readq_td("NOX")
     with pytest.raises(Condition, match="queue noq is not installed; NOQ is"):
         region.peek("noq")
+
+
+def test_no_command_has_nohandle_unless_it_is_given() -> None:
+    commands = [signature(each).parameters for name, each in vars(Task).items() if name[0] != "_" and callable(each)]
+    defaults = [each["nohandle"].default for each in commands if "nohandle" in each]
+    assert len(defaults) > 100
+    assert set(defaults) == {False}

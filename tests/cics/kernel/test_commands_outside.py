@@ -31,6 +31,11 @@ def test_reading_to_qzero_from_outside_frees_a_stuck_cycle(make_region, recovsta
     for _ in range(3):
         region.writeq_td("TRGQ", b"two")
     assert len(started) == 2
+    while region.readq_td("TRGQ", nohandle=True):
+        pass
+    for _ in range(3):
+        region.writeq_td("TRGQ", b"three")
+    assert len(started) == 3
 
 
 @pytest.mark.rule("TASK-ALONE")

@@ -42,6 +42,16 @@ def test_counts_and_peaks_and_their_reset(reg):
     assert counts(reg, "PAYQ") == (0, 0, 1, 0, 2, 0)
 
 
+def test_a_queue_that_is_discarded_gives_its_control_intervals_back(reg):
+    for _ in range(2):
+        reg.writeq_td("PAYQ", b"x" * 400)
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.discard_tdqueue("PAYQ")
+    reg.writeq_td("TERQ", b"x")
+    total = reg.extract_statistics()
+    assert (total["cis_in_use"], total["peak_cis"], total["formatting_writes"]) == (1, 2, 2)
+
+
 @pytest.mark.rule("STATS-FAILED-REQUESTS")
 def test_requests_that_failed_are_not_counted(reg):
     assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO

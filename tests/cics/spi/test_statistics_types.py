@@ -75,6 +75,18 @@ def test_tasks_that_wait_for_mxt():
         assert values(task.extract_statistics(transaction=True), *names) == [10, 0, 0, 0, 0, 0, 0]
 
 
+def test_a_task_that_is_purged_while_it_waits_for_mxt_is_queued_no_more():
+    with Region(CLASSES, system=SystemOptions(mxt=10), **PLAIN) as region, region.task() as task:
+        region.register("FREE", nap)
+        for purged in (True, False):
+            handles = [region.start("FREE") for _ in range(11)]
+            region.dispatcher.run_ready()
+            if purged:
+                task.set_task(handles[10].local.number, purgetype="PURGE")
+            region.run()
+        assert values(task.extract_statistics(transaction=True), "delayed", "peak_queued") == [2, 1]
+
+
 def test_a_storm_of_triggers_is_counted_as_the_limits_met_it():
     """A flood of tasks of one class: most are purged when they arrive, none is lost from the counts."""
     with Region(CLASSES, **PLAIN) as region, region.task() as task:
