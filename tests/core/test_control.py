@@ -46,6 +46,12 @@ def test_the_runtime_folder_comes_first(tmp_path, monkeypatch, home):
     assert (tmp_path / "tdqsim").stat().st_mode & 0o777 == 0o700
 
 
+def test_who_only_looks_for_a_server_makes_no_folder(tmp_path, monkeypatch, home):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert Address.find(tmp_path) is None
+    assert not (tmp_path / "tdqsim").exists()
+
+
 def test_a_folder_that_another_user_has_made_stops_nobody(taken, tmp_path):
     Address.folder(make=True)
     assert Address.folder(make=True) == taken / ".tdqsim"

@@ -467,7 +467,7 @@ class JobBase:
 
     def __init__(
         self, system: SystemBase, name: str, user: str, number: str, *, current_library: str = "",
-        library_list: tuple[str, ...], ccsid: int, run_priority: int = LIMITS["run_priority"],
+        library_list: tuple[str, ...] = ("QGPL", "QTEMP"), ccsid: int = 37, run_priority: int = LIMITS["run_priority"],
         default_wait: float = LIMITS["default_wait_seconds"],
     ) -> None:  # fmt: skip
         self.system = system

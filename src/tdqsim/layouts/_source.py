@@ -128,7 +128,7 @@ class _Line:
     continues: bool
 
 
-def read_source(text: str, file: str, *, source_format: str = "auto", columns: tuple[int, int] = (6, 72)) -> SourceText:
+def read_source(text: str, file: str, *, source_format: str, columns: tuple[int, int]) -> SourceText:
     """Remove comments and sequence numbers from copybook text, and join continued lines.
 
     Args:
