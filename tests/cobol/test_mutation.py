@@ -174,7 +174,7 @@ def test_only_sources_of_the_project_are_mutated(tmp_path: Path) -> None:
 
 def test_survivors_are_shown_and_fail_when_too_many(tdq: Tdq) -> None:  # noqa: F811
     project(Path())
-    words = ("cobol", "mutate", "cobol/MOVER.cbl", "--most", 1, "--seed", 2, "--test", "test_moving.py", "--least", 50)
+    words = ("cobol", "mutate", "cobol/MOVER.cbl", "--limit", 1, "--seed", 2, "--test", "test_moving.py", "--least", 50)
     ended = tdq(*words)
     assert ended.code == 1
     assert ended.out.startswith("survived: cobol/MOVER.cbl:1: WRITEQ TD: two commands change places: ")

@@ -50,7 +50,7 @@ def steps_of(trace: Trace, count: int) -> list[str]:
 
 
 def test_a_trace_keeps_the_last_steps():
-    trace = Trace(most=2)
+    trace = Trace(limit=2)
     assert steps_of(trace, 2) == ["7 PAY PAY.cbl:1 STEP0", "7 PAY PAY.cbl:1 STEP1"]
     assert steps_of(trace, 3) == ["7 PAY PAY.cbl:1 STEP1", "7 PAY PAY.cbl:1 STEP2"]
     assert len(trace.steps) <= 4

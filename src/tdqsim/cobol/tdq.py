@@ -370,19 +370,19 @@ def mutate(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, help="The number of copies of the project that run in parallel.")
     ] = 1,
-    limit: Annotated[
+    timeout: Annotated[
         float,
         typer.Option(
-            "--limit", metavar="SECONDS", min=0, help="The time limit of a mutant; default: 3 times the tests + 10."
+            "--timeout", metavar="SECONDS", min=0, help="The time limit of a mutant; default: 3 times the tests + 10."
         ),
     ] = 0,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="SECONDS", min=0, help="The time limit of the whole run; 0 for none.")
     ] = 0,
-    most: Annotated[
-        int, typer.Option("--most", min=0, help="The maximum number of mutants, chosen by --seed; 0 for all.")
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, help="The maximum number of mutants, chosen by --seed; 0 for all.")
     ] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of --most.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of --limit.")] = 1,
     least: Annotated[
         float,
         typer.Option("--least", metavar="PERCENT", min=0, max=100, help="The exit code is 1 if fewer are killed."),
@@ -399,8 +399,8 @@ def mutate(
     try:
         with Bar(wanted=not as_json) as bar:
             report = mutation.mutate(
-                here, mutation.sources_in(paths or [here]), tests or (), jobs=jobs, limit=limit,
-                seconds=seconds or float("inf"), most=most, seed=seed,
+                here, mutation.sources_in(paths or [here]), tests or (), jobs=jobs, limit=timeout,
+                seconds=seconds or float("inf"), most=limit, seed=seed,
                 progress=lambda done, total: bar.update("mutants", done, total),
             )  # fmt: skip
     except UsageError as error:

@@ -39,20 +39,20 @@ class Trace:
     """Collects the steps of all programs for which it is set.
 
     Attributes:
-        steps: the steps in order, at most ``most`` of them: the last ones.
+        steps: the steps in order, at most ``limit`` of them: the last ones.
     """
 
-    def __init__(self, most: int = 100_000) -> None:
-        self.most = most
+    def __init__(self, limit: int = 100_000) -> None:
+        self.limit = limit
         self.steps: list[Traced] = []
 
     def __call__(self, level: Level, what: str, place: str) -> None:
         """Add a step."""
         self.steps.append(Traced(level.task.number, level.module.program, place, what))
-        if len(self.steps) > 2 * self.most:
-            del self.steps[: -self.most]
+        if len(self.steps) > 2 * self.limit:
+            del self.steps[: -self.limit]
 
     @property
     def lines(self) -> list[str]:
         """The steps as text."""
-        return [str(step) for step in self.steps[-self.most :]]
+        return [str(step) for step in self.steps[-self.limit :]]
