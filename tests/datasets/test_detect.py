@@ -153,10 +153,13 @@ def test_real_data_sets(name, lrecl, count):
 def test_the_real_transactions_convert_to_the_ascii_file(tmp_path):
     dcb, lines = parse_dcb("RECFM=FB,LRECL=350"), parse_dcb("RECFM=LF")
     assert detect(REAL / "dailytran.ascii.txt").dcb.recfm.value == "LF"
-    assert convert(REAL / "DALYTRAN.PS", dcb, tmp_path / "text", lines, source_page="037", target_page="ascii") == 300
+    assert (
+        convert(REAL / "DALYTRAN.PS", dcb, tmp_path / "text", lines, source_code_page="037", target_code_page="ascii")
+        == 300
+    )
     wanted = [line.rstrip(b" ") for line in read_records(REAL / "dailytran.ascii.txt", lines)]
     assert list(read_records(tmp_path / "text", lines)) == wanted
-    back = convert(tmp_path / "text", lines, tmp_path / "back", dcb, source_page="ascii", target_page="037")
+    back = convert(tmp_path / "text", lines, tmp_path / "back", dcb, source_code_page="ascii", target_code_page="037")
     assert back == 300
     original = list(read_records(REAL / "DALYTRAN.PS", dcb))
     # The file's fillers hold binary zeros, which ASCII keeps, and blanks, which are put back.
@@ -172,7 +175,7 @@ def test_convert_between_formats_keeps_bytes(tmp_path):
     with pytest.raises(RecordError):
         convert(tmp_path / "a", parse_dcb("RECFM=VB"), tmp_path / "c", parse_dcb("RECFM=LF"))
     with pytest.raises(ConversionError, match="both code pages"):
-        convert(tmp_path / "a", parse_dcb("RECFM=VB"), tmp_path / "c", parse_dcb("RECFM=LF"), source_page="037")
+        convert(tmp_path / "a", parse_dcb("RECFM=VB"), tmp_path / "c", parse_dcb("RECFM=LF"), source_code_page="037")
 
 
 def test_convert_records_names_record_and_offset():

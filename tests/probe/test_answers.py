@@ -18,7 +18,7 @@ TWO = Answers("CICS", "5.6", (Observation("TD-DISABLED", "1", "RESP", "84"), Obs
 @pytest.mark.parametrize("lines", [True, False])
 @pytest.mark.parametrize("page", ["819", "037", "1047", "273", "500"])
 def test_what_is_written_is_read_again(page: str, lines: bool) -> None:
-    read = read_answers(write_answers(TWO, page=page, lines=lines))
+    read = read_answers(write_answers(TWO, code_page=page, lines=lines))
     assert (read.product, read.release, read.observations, read.complete) == ("CICS", "5.6", TWO.observations, True)
 
 

@@ -52,7 +52,7 @@ def test_every_case_is_observed_here_and_the_answers_can_be_written(own: Answers
     assert {each.rule for each in own.observations} == {case.rule for case in cases()}
     assert "LEFT-OUT" not in {each.step for each in own.observations}
     assert read_answers(write_answers(own)) == own
-    ebcdic = read_answers(write_answers(own, page="273", lines=False))
+    ebcdic = read_answers(write_answers(own, code_page="273", lines=False))
     assert ebcdic.observations == own.observations
 
 

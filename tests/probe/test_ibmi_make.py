@@ -143,7 +143,7 @@ def test_the_command_line_writes_compares_and_adopts(tmp_path: Path, monkeypatch
     assert main(["probe", "make", "--ibmi", "made", "--library", "ourlib"]) == 0
     assert "LIB(OURLIB)" in (tmp_path / "made" / "README.md").read_text("utf-8")
     machine = ibmi_answers(machine=altered_machine(["DTAQ-SEND-EMPTY"]))
-    (tmp_path / "answers").write_bytes(write_answers(machine, page="037", lines=False))
+    (tmp_path / "answers").write_bytes(write_answers(machine, code_page="037", lines=False))
     assert main(["probe", "compare", "answers", "--adopt", "machine.yaml"]) == 1
     assert "DTAQ-SEND-EMPTY" in capsys.readouterr().out
     assert main(["probe", "compare", "answers", "--machine", "machine.yaml"]) == 0

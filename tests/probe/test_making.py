@@ -181,7 +181,7 @@ def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest
         for each in found.observations
     ]
     file, machine = tmp_path / "answers", tmp_path / "machine.yaml"
-    file.write_bytes(write_answers(Answers("CICS", "5.6", tuple(changed)), page="1047", lines=False))
+    file.write_bytes(write_answers(Answers("CICS", "5.6", tuple(changed)), code_page="1047", lines=False))
     assert main(["probe", "compare", str(file), "--adopt", str(machine)]) == 1
     text = capsys.readouterr().out
     assert "3 rules compared, 2 differ" in text

@@ -91,28 +91,28 @@ def convert(
     target: Path | str,
     target_dcb: Dcb,
     *,
-    source_page: CodePage | str = "",
-    target_page: CodePage | str = "",
+    source_code_page: CodePage | str = "",
+    target_code_page: CodePage | str = "",
 ) -> int:
-    """Copy a file to another format, and to another code page if both pages are named; return the number of records.
+    """Copy a file to another format, and to another code page if both are named; return the number of records.
 
-    If pages are named, fixed-length output is padded with blanks, and lines lose their trailing blanks. Without pages,
-    the bytes are not changed.
+    If code pages are named, fixed-length output is padded with blanks, and lines lose their trailing blanks. Without
+    them, the bytes are not changed.
 
     Raises:
         DatasetFault: the file cannot be read or written.
         ConversionError: a record cannot be converted, or only one page is named.
     """
-    if bool(source_page) != bool(target_page):
+    if bool(source_code_page) != bool(target_code_page):
         raise ConversionError("name both code pages or none")
     records = read_records(source, source_dcb)
-    if source_page:
+    if source_code_page:
         complete = target_dcb.checked(target, output=True)
         assert complete.recfm is not None
         records = convert_records(
             records,
-            source_page,
-            target_page,
+            source_code_page,
+            target_code_page,
             strip=bool(complete.recfm.separator),
             length=complete.lrecl if complete.recfm.fixed else 0,
         )

@@ -38,30 +38,30 @@ _SINGLE_ASA: Final = _Motion("1", "", write=True)
 _SINGLE_MACHINE: Final = _Motion("", "1", write=True)
 
 
-def render(records: Iterable[bytes], control: PrintControl, page: CodePage | str = "037") -> Iterator[str]:
+def render(records: Iterable[bytes], control: PrintControl, code_page: CodePage | str = "037") -> Iterator[str]:
     """Return the printed lines of records with the kind of control; without control, each record is a line."""
     if control is PrintControl.ASA:
-        return render_asa(records, page)
+        return render_asa(records, code_page)
     if control is PrintControl.MACHINE:
-        return render_machine(records, page)
-    text = codepage(page).printable
+        return render_machine(records, code_page)
+    text = codepage(code_page).printable
     return (text(record).rstrip() for record in records)
 
 
-def render_asa(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
+def render_asa(records: Iterable[bytes], code_page: CodePage | str = "037") -> Iterator[str]:
     """Return the printed lines of records with ASA control characters (RECFM=FBA, VBA).
 
     A skip to channel 1 yields a line with one form feed before the first line of the new page. A skip to another
     channel, whose position is defined only in the printer's forms control, and an unknown control character are treated
     as a single space.
     """
-    text = codepage(page).printable
+    text = codepage(code_page).printable
     return _print((_ASA.get(text(record[:1]), _SINGLE_ASA), text(record[1:])) for record in records if record)
 
 
-def render_machine(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
+def render_machine(records: Iterable[bytes], code_page: CodePage | str = "037") -> Iterator[str]:
     """Return the printed lines of records with machine control characters (RECFM=FBM, VBM); see :func:`render_asa`."""
-    text = codepage(page).printable
+    text = codepage(code_page).printable
     return _print((_MACHINE.get(record[0], _SINGLE_MACHINE), text(record[1:])) for record in records if record)
 
 

@@ -204,12 +204,12 @@ def _observation(record: str, line: int, name: str) -> Observation:
     return Observation(parts[0], parts[1], parts[2], parts[3] if len(parts) > len(_PARTS) else "")
 
 
-def write_answers(answers: Answers, *, page: str = "819", lines: bool = True) -> bytes:
+def write_answers(answers: Answers, *, code_page: str = "819", lines: bool = True) -> bytes:
     """The bytes of an answers file.
 
     Args:
         answers: the contents.
-        page: the code page.
+        code_page: the code page.
         lines: whether the records are lines; else they have 255 bytes, as in a data set that was transferred in binary.
 
     Raises:
@@ -217,9 +217,9 @@ def write_answers(answers: Answers, *, page: str = "819", lines: bool = True) ->
         ValueError: a record is longer than 255 bytes.
     """
     written = b""
-    space, end = codepage(page).encode(" "), b"\n" if page == "819" else b"\x15"
+    space, end = codepage(code_page).encode(" "), b"\n" if code_page == "819" else b"\x15"
     for text in _lines(answers):
-        record = codepage(page).encode(text)
+        record = codepage(code_page).encode(text)
         if len(record) > RECORD_BYTES:
             raise WrongValue(f"{text[:60]}...: the record has {len(record)} bytes; allowed are {RECORD_BYTES}")
         written += record + end if lines else record.ljust(RECORD_BYTES, space)

@@ -68,7 +68,7 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
     return seed_entries(owner, name, library, sent)
 
 
-def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
+def load_records(path: Path, code_page: CodePage, *, dcb: str = "") -> list[bytes]:
     """The records of a file: YAML or JSON lines by its suffix, or a data set if a DCB is given.
 
     Raises:
@@ -85,7 +85,7 @@ def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: the file is not UTF-8: {error}") from error
     values = _from_yaml(path, text) if path.suffix in _YAML else _from_json(path, text)
-    return [_record(place, value, page) for place, value in values]
+    return [_record(place, value, code_page) for place, value in values]
 
 
 def _from_yaml(path: Path, text: str) -> list[tuple[str, object]]:

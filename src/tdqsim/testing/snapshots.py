@@ -88,14 +88,14 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
 
 
 def diff(
-    before: RegionState | SystemState, after: RegionState | SystemState, page: CodePage | None = None
+    before: RegionState | SystemState, after: RegionState | SystemState, code_page: CodePage | None = None
 ) -> list[str]:
     """The changes between two snapshots, one line each; empty if there are none.
 
     Args:
         before: the earlier snapshot.
         after: the later snapshot.
-        page: the code page of the records in the lines.
+        code_page: the code page of the records in the lines.
     """
     lines: list[str] = []
     for name in [*before.queues, *(name for name in after.queues if name not in before.queues)]:
@@ -103,10 +103,10 @@ def diff(
         if one is None or other is None:
             lines.append(f"{name}: {'new' if one is None else 'gone'}")
         elif isinstance(one, QueueState) and isinstance(other, QueueState):
-            lines += _queue_changes(one, other, page)
+            lines += _queue_changes(one, other, code_page)
         elif isinstance(one, tuple) and isinstance(other, tuple):
             first, second = ([key + data for key, data, _ in each] for each in (one, other))
-            lines += [f"{name}: {line}" for line in record_changes(first, second, page)]
+            lines += [f"{name}: {line}" for line in record_changes(first, second, code_page)]
     return lines
 
 
