@@ -164,16 +164,16 @@ class Profiles:
             raise ParameterError(f"user profile {wanted} not found (CPF2204); create it with crtusrprf")
         return profile
 
-    def grant_profile(self, profile: str, user: str, authority: str = "*USE") -> None:
-        """Grant a user authority to another profile.
+    def grant_profile(self, usrprf: str, user: str, aut: str = "*USE") -> None:
+        """Grant a user authority to another user profile, as GRTOBJAUT does for objects.
 
         Raises:
             ParameterError: there is no such profile or authority.
         """
-        granted_names(authority)
-        profile, user = self.find(profile).name, self.find(user).name
-        meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
-        self._system.carry_out(partial(self.authorities.__setitem__, (profile, user), authority), meta)
+        granted_names(aut)
+        usrprf, user = self.find(usrprf).name, self.find(user).name
+        meta = self._catalogue.record("profileaut", f"{usrprf}/{user}", {"authority": aut})
+        self._system.carry_out(partial(self.authorities.__setitem__, (usrprf, user), aut), meta)
 
     def crtautl(self, autl: str, entries: dict[str, str]) -> AuthorizationList:
         """Create or replace an authorization list: authorities by user, including ``*PUBLIC``.

@@ -60,4 +60,4 @@ def check_no_code(region: Region, definitions: Definitions, *, allowed: bool) ->
 
 def preview(region: Region, definitions: Definitions, userid: str) -> list[PlannedInstall]:
     """What an installation by a user (empty: the default user) would change; call in the engine's thread."""
-    return state.planned_installs(region, definitions.resources, userid)
+    return state.planned_installs(region, definitions, userid=userid)

@@ -306,9 +306,13 @@ def definitions(region: Region, *, userid: str = "") -> Definitions:
     )
 
 
-def planned_installs(region: Region, resources: Iterable[Resource], userid: str = "") -> list[PlannedInstall]:
+def planned_installs(
+    region: Region, definitions: Definitions | Iterable[Resource], *, userid: str = ""
+) -> list[PlannedInstall]:
     """What an installation by a user would do with each definition, in order."""
-    return _install_preview.planned_installs(core_of(region), resources, userid or region.options.dfltuser)
+    return _install_preview.planned_installs(
+        core_of(region), Definitions.of(definitions).resources, userid or region.options.dfltuser
+    )
 
 
 def _asks(region: Region, userid: str) -> TaskBase:

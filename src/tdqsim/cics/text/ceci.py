@@ -191,11 +191,9 @@ def session(region: RegionBase, variables: Received | None = None, *, task: Task
     return CeciSession(region, {} if variables is None else variables, task)
 
 
-def ceci(
-    region: RegionBase, command: str, variables: Received | None = None, *, task: Task | None = None
-) -> CeciResult:
+def ceci(region: RegionBase, text: str, variables: Received | None = None, *, task: Task | None = None) -> CeciResult:
     """Execute one CECI command; see :func:`session` for the arguments, and :meth:`CeciSession.execute`."""
     if task is not None:
-        return session(region, variables, task=task).execute(command)
+        return session(region, variables, task=task).execute(text)
     with session(region, variables) as alone:
-        return alone.execute(command)
+        return alone.execute(text)

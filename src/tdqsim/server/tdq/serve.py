@@ -30,7 +30,10 @@ ReadyFile = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="The directory of data sets that no DD card names, with a folder for each region.",
     ),
 ]
 Tls = Annotated[bool, typer.Option("--tls", help="Use TLS with a certificate that is generated for this run.")]
@@ -62,7 +65,9 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 for any free port.")] = None,
     ready_file: ReadyFile = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="The clock stands still until it is moved.")] = False,
-    store: Annotated[Path | None, typer.Option(help="The store, if there is one directory.", parser=store_path)] = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", "-s", help="The store, if there is one directory.", parser=store_path)
+    ] = None,
     users: Annotated[Path | None, typer.Option(help="The users file that tdq users writes.")] = None,
     tls: Tls = False,
     certificate: Annotated[Path | None, typer.Option(help="Use TLS with this certificate (PEM).")] = None,
