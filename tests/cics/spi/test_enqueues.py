@@ -230,6 +230,18 @@ def test_a_waiter_without_a_unit_of_work_has_its_duration_too(reg):
         assert reg.inquire_task(awaited["TASKID"]).suspendtime == awaited["DURATION"]
 
 
+def test_the_duration_of_a_retained_end_is_the_time_since_it_was_retained(reg):
+    branch = prepared(reg, (WRITEQ, "LOGQ"))
+    reg.clock.advance(100)
+    assert enqueues(reg)[0]["DURATION"] >= 100
+    branch.lose_coordinator()
+    reg.clock.advance(5)
+    (shown,) = enqueues(reg)
+    assert shown["STATE"] == "RETAINED"
+    assert 5 <= shown["DURATION"] < 100
+    branch.commit()
+
+
 @pytest.mark.rule("ENQ-LENGERR")
 def test_the_length_of_a_name(reg):
     """What ENQ and DEQ need for their option LENGTH."""
