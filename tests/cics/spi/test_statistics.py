@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList
+from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region
@@ -66,7 +67,10 @@ def test_trigger_tasks_are_counted(reg):
     for _ in range(4):
         reg.writeq_td("PAYQ", b"x")
         reg.run()
-    assert counts(reg, "PAYQ") == (4, 4, 0, 0, 2, 2)
+    reg.deleteq_td("PAYQ")
+    assert counts(reg, "PAYQ") == (4, 4, 1, 0, 2, 2)
+    reg.perform_statistics(resetnow=True)
+    assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.rule("STATS-NOSPACE", "STATS-GLOBAL")
@@ -122,6 +126,12 @@ def test_every_type_has_a_record_with_its_definition(reg, name):
         _ = record["nothing"]
 
 
+def test_waitaction_is_of_a_queue_that_waits(reg):
+    reg.install([define_tdqueue(name="NOWT", type="INTRA", wait="NO"), define_tdqueue(name="WAIT", type="INTRA")])
+    shown = [(record["wait"], record["waitaction"]) for record in map(reg.extract_statistics, ("NOWT", "WAIT"))]
+    assert shown == [("NO", ""), ("YES", "REJECT")]
+
+
 def test_the_bytes_of_the_global_record(reg):
     image = reg.extract_statistics().image(reg.options.code_page)
     assert int.from_bytes(image[0:2], "big") == len(image)
@@ -175,6 +185,8 @@ def test_an_interval_writes_and_resets(reg):
     reg.run()
     assert len(reg.statistics.collections) == 2  # a jump over many intervals ends one
     reg.statistics.every(0)
+    with reg.task() as task:
+        assert task.inquire_statistics("RECORDING").recording is Cvda.OFF
     reg.clock.advance(100 * 3600)
     reg.run()
     assert len(reg.statistics.collections) == 2
