@@ -211,6 +211,9 @@ def test_a_remote_queue_is_asked_about_where_it_is() -> None:
         assert "There is no connection to system CICB." in str(here.explain("REMQ"))
         there = sysplex.region(far, applid="CICB", sysid="CICB", supplied_queues=False)
         link = sysplex.connect(here, there)
+        here.install([define_tdqueue(name="CUTQ", remotesystem="CICB", remotename="FARQ", remotelength=4)])
+        writes = {name: here.explain(name, size=5000).commands["WRITEQ TD"].outcome for name in ("REMQ", "CUTQ")}
+        assert writes == {"REMQ": "LENGERR", "CUTQ": "NORMAL"}  # what is longer than REMOTELENGTH is cut
         with there.task() as task:
             task.writeq_td("FARQ", b"x")
             told = here.explain("REMQ")
