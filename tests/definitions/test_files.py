@@ -352,3 +352,10 @@ def test_invalid_yaml_is_told_with_its_column(text: str, message: str) -> None:
 def test_changeagrel_is_a_number_of_four_digits(value: str) -> None:
     with pytest.raises(DefinitionError, match=rf"changeagrel = '{value}': must be 1 to 4 characters \(4 digits\)"):
         parse_definitions(f"group: A\ntdqueue:\n- {{name: A, type: INTRA, changeagrel: '{value}'}}\n")
+
+
+def test_an_empty_file_among_others_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("group: G\ntdqueue: [{name: PAYQ, type: INTRA}]\n")
+    (tmp_path / "b.yaml").write_text("# nothing yet\n\n")
+    with pytest.raises(DefinitionError, match=r"b\.yaml: defines nothing; it needs a section such as tdqueue"):
+        load_definitions(tmp_path)

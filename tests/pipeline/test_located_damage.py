@@ -277,6 +277,16 @@ def test_a_compressed_file_is_known_by_its_first_bytes(tmp_path):
         rows(path)
 
 
+@pytest.mark.parametrize("ending", ["gz", "bz2", "zst"])
+def test_a_compressed_file_that_was_cut_to_nothing_is_refused(tmp_path, ending):
+    path = tmp_path / f"data.{ending}"
+    path.write_bytes(b"")
+    with pytest.raises(DatasetError, match=rf"data\.{ending}: cannot be read: it has no bytes, and was cut: even"):
+        rows(path, encoding="ascii")
+    with pytest.raises(DatasetError, match=rf"data\.{ending}: cannot be read: it has no bytes"):
+        inspect_file(str(path))
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"\xef\xbb\xbf000001AB\n000002CD\n")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Region, Resp, TdqError, define_tdqueue, define_terminal, define_transaction
+from tdqsim.errors import UsageError
 from tdqsim.testing import Event, History, Stage, check_history, explore, load_history
 
 W, R, D = "WRITEQ TD", "READQ TD", "DELETEQ TD"
@@ -250,3 +251,9 @@ def test_a_ring_keeps_the_newest() -> None:
         history.detach()
         region.writeq_td("PHYQ", b"5")
         assert [event.data for event in history.of("PHYQ")] == [b"2", b"3", b"4"]
+
+
+def test_a_history_that_was_cut_to_nothing_is_refused(tmp_path):
+    (tmp_path / "history.jsonl").write_bytes(b"")
+    with pytest.raises(UsageError, match=r'history\.jsonl: the file is empty; a history begins with \{"format":'):
+        load_history(tmp_path / "history.jsonl")

@@ -242,3 +242,9 @@ def test_the_target_of_the_guide_answers_as_the_simulator_does() -> None:
         assert transcript.calls[0].answer.values == {"library": "MYLIB", "machine": ["7", "5"]}
         assert len(transcript.calls) > 12
         assert [str(each) for each in compare_transcript(transcript.calls)] == []
+
+
+def test_a_transcript_that_was_cut_to_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_bytes(b"")
+    with pytest.raises(TdqError, match=r'calls\.jsonl: the file is empty; a transcript begins with \{"format":'):
+        compare_transcript(tmp_path / "calls.jsonl")

@@ -265,7 +265,10 @@ def load_definitions(*paths: Path | str) -> Definitions:
 
 def _load_one(file: Path, problems: list[Problem]) -> tuple[GroupEntry, ...]:
     try:
-        return parse_definitions(read_text(file), file=str(file)).entries
+        text = read_text(file)
+        if not any(line.strip() and not line.lstrip().startswith(("#", "---")) for line in text.splitlines()):
+            problems.append(Problem(str(file), 0, "", "", "", "defines nothing; it needs a section such as tdqueue"))
+        return parse_definitions(text, file=str(file)).entries
     except DefinitionError as error:
         problems += error.problems
         return ()

@@ -157,7 +157,8 @@ def load_policy_file(path: Path | str) -> PolicyFile:
     file = str(path)
     root = read_yaml(read_text(Path(path)), file)
     if root is None:
-        root = MapNode({}, {}, 0)
+        message = "is empty, so that nothing would be checked; write classes: {} for a policy without profiles"
+        raise DefinitionError([Problem(file, 0, "", "", "", message)])
     if not isinstance(root, MapNode):
         raise DefinitionError([Problem(file, root.line, "", "", "", f"must be a mapping, not {kind_of(root)}")])
     problems: list[Problem] = []

@@ -67,8 +67,16 @@ class Unpacked:
         self._begin()
 
     def _begin(self) -> None:
-        self.stream = pa.CompressedInputStream(_stream(self.path), self.codec)
+        self._packed = _stream(self.path)
+        self.stream = pa.CompressedInputStream(self._packed, self.codec)
         self.kept, self.start = b"", 0
+
+    def _read(self, size: int) -> bytes:
+        """The next bytes; EOFError if there are none, not even the header of an empty compressed file."""
+        data: bytes = self.stream.read(size)
+        if not data and not self._packed.tell():
+            raise EOFError(f"it has no bytes, and was cut: even without content a {self.codec} file has some")
+        return data
 
     def read_at(self, size: int, offset: int) -> bytes:
         """Some bytes from an offset in the content; fewer at its end."""
@@ -77,19 +85,19 @@ class Unpacked:
             self._begin()
         while self.start + len(self.kept) < offset:
             self.start += len(self.kept)
-            self.kept = self.stream.read(min(offset - self.start, CHUNK))
+            self.kept = self._read(min(offset - self.start, CHUNK))
             if not self.kept:
                 return b""
         self.kept, self.start = self.kept[offset - self.start :], offset
         wanted = size + self.held_back
-        while len(self.kept) < wanted and (more := self.stream.read(wanted - len(self.kept))):
+        while len(self.kept) < wanted and (more := self._read(wanted - len(self.kept))):
             self.kept += more
         return self.kept[: max(min(size, len(self.kept) - self.held_back), 0)]
 
     def size(self) -> int:
         """How many bytes can be read; decompresses all of them."""
         total = -self.held_back
-        while chunk := self.stream.read(CHUNK):
+        while chunk := self._read(CHUNK):
             total += len(chunk)
         self.close()
         self._begin()

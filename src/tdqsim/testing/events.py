@@ -57,6 +57,16 @@ def check_head(kind: str, place: str, line: str) -> bool:
     return True
 
 
+def check_not_empty(kind: str, path: Path | str) -> None:
+    """Refuse a file without a byte, which has lost its head.
+
+    Raises:
+        UsageError: it is empty.
+    """
+    if not Path(path).stat().st_size:
+        raise UsageError(f"{path}: the file is empty; a {kind} begins with {format_head(kind).strip()}")
+
+
 class Event(NamedTuple):
     """Something that happened in a region.
 
@@ -166,6 +176,7 @@ def load_history(path: Path | str) -> Events:
     Raises:
         UsageError: a line is not an event, or the file has another format; the message has the line's number.
     """
+    check_not_empty("history", path)
     with Path(path).open(encoding="ascii", errors="replace") as lines:
         placed = ((f"{path}:{number}", line) for number, line in enumerate(lines, 1))
         return [_parsed(place, line) for place, line in placed if not check_head("history", place, line)]

@@ -25,7 +25,7 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System
 from tdqsim.named import NamedTuple
-from tdqsim.testing.events import check_head, format_head
+from tdqsim.testing.events import check_head, check_not_empty, format_head
 from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, SimulatedJobTarget
 
 if TYPE_CHECKING:
@@ -240,6 +240,7 @@ def load_transcript(path: Path | str) -> list[Call]:
         UsageError: a line is not a call, or the file has another format; the message has the line's number.
     """
     calls = []
+    check_not_empty("transcript", path)
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         if check_head("transcript", f"{path}:{number}", f"{line}\n"):
             continue

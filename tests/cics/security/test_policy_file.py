@@ -114,3 +114,11 @@ def test_groups_of_a_server_are_added_to_those_of_the_file(tmp_path):
     with Region([], security=SecurityOptions(policy=path, groups={"BOB": ["PAYTEAM"]})) as reg:
         assert reg.security.permits("BOB", "FCICSFCT", "PAY1", Access.READ)
         assert not reg.security.permits("CLERK", "FCICSFCT", "PAY1", Access.READ)
+
+
+def test_a_policy_that_was_cut_to_nothing_is_refused(tmp_path):
+    (tmp_path / "empty.yaml").write_text("# users and classes\n")
+    with pytest.raises(DefinitionError, match="is empty, so that nothing would be checked; write classes:"):
+        load_policy_file(tmp_path / "empty.yaml")
+    (tmp_path / "empty.yaml").write_text("classes: {}\n")
+    assert load_policy_file(tmp_path / "empty.yaml").classes == {}
