@@ -16,7 +16,9 @@ import pytest
 from tdqsim import Region, define_tdqueue
 from tdqsim.cobol import CobolPrograms
 from tdqsim.cobol.debug_adapter import DebugServer
+from tdqsim.cobol.debug_conditions import StopCondition
 from tdqsim.core.engine import Engine
+from tdqsim.errors import UsageError
 
 from .dap import DebugClient, Refused
 
@@ -656,3 +658,15 @@ def test_a_breakpoint_on_a_command_has_a_condition_too(place):
     assert client.evaluate("WS-COUNT") == "1"
     assert client.go() == ("breakpoint", [("MAIN FIRST-PARA", 17)])
     client.request("disconnect")
+
+
+def test_a_condition_of_many_blanks_is_read_at_once():
+    """What took a minute for 10,000 blanks is found wrong, or right, after each word was looked at once."""
+    blanks = " " * 200_000
+    open_quote = "A = " + "''" * 100_000 + "'"
+    for text in (f"A{blanks}", f"A ={blanks}", f"A{blanks}NOT{blanks}", f"A = 'x' 'y'{' AND' * 50_000}", open_quote):
+        with pytest.raises(UsageError, match="is not a condition"):
+            StopCondition(text)
+    with pytest.raises(UsageError, match="the hit count"):
+        StopCondition("A = B", f"{blanks}x")
+    StopCondition(f"A{blanks}NOT{blanks}={blanks}'B'{blanks}OR{blanks}C > 1")

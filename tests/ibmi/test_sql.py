@@ -177,6 +177,7 @@ REFUSED = [
     ("SELECT * FROM QSYS2.DATA_QUEUE_INFO GROUP BY DTAQ", -84, "42612", "GROUP"),
     ("SELECT COUNT(*), DTAQ FROM QSYS2.DATA_QUEUE_INFO", -122, "42803", "COUNT"),
     ("VALUES " + "(" * 60 + "1" + ")" * 60, -101, "54001", "complex"),
+    ("VALUES " + "1+" * 5000 + "1", -101, "54001", "complex"),
     ("CALL QSYS2.QCMDEXC('DLTDTAQ DTAQ(QGPL/NONE)')", -443, "38501", "[CPF2105]"),
     ("CALL QSYS2.QCMDEXC('DLTDTAQ DTAQ(QGPL/NONE) and more', 23.00000)", -443, "38501", "[CPF2105]"),
     ("CALL QSYS2.QCMDEXC('DLTDTAQ DTAQ(QGPL/NONE)', 0)", -443, "38501", "COMMAND_LENGTH is 0; allowed are numbers from 1"),

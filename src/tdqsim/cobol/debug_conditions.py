@@ -17,13 +17,8 @@ from tdqsim.cobol.debug_variables import literal_text, named
 from tdqsim.cobol.program_storage import ProgramStorage, decoded
 from tdqsim.errors import TdqError, UsageError
 
-_LITERAL: Final = r"""'(?:[^']|'')*'|"(?:[^"]|"")*\""""
-_SIDE: Final = rf"""(?:{_LITERAL}|[^'"=<>]+?)"""
-_COMPARISON: Final = re.compile(
-    rf"\s*(?P<left>{_SIDE})(?P<how>\s+NOT\s*[=<>]|\s*(?:<>|>=|<=|[=<>]))\s*(?P<right>{_SIDE})"
-    r"(?:\s*$|\s+(?P<then>AND|OR)(?:\s|$))",
-    re.IGNORECASE,
-)
+_TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|<>|>=|<=|[=<>]|[^\s'"=<>]+|['"]""")
+"""A literal, an operator, a word, or a quote that nothing closes; between them are blanks."""
 _HOW: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "<>": operator.ne, "NOT=": operator.ne, ">": operator.gt, "NOT<": operator.ge,
     ">=": operator.ge, "<": operator.lt, "NOT>": operator.le, "<=": operator.le,
@@ -36,7 +31,7 @@ _FIGURATIVE: Final[Mapping[str, tuple[Any, str]]] = {
 }
 """The value of a figurative constant, and the character that makes it as long as the other side."""
 _NUMBER: Final = re.compile(r"[+-]?\d{1,31}(?:\.\d{1,31})?", re.ASCII)
-_HITS: Final = re.compile(r"\s*(?P<how>>=|%|==?|)\s*(?P<number>[1-9]\d{0,8})\s*")
+_HITS: Final = re.compile(r"(?:(?P<how>>=|%|==?)\s*)?(?P<number>[1-9]\d{0,8})")
 
 _Comparison = tuple[str, Callable[[Any, Any], bool], str]
 
@@ -56,7 +51,7 @@ class StopCondition:
     def __init__(self, condition: str = "", hits: str = "") -> None:
         self._condition = condition.strip()
         self._any_of = _parsed(condition) if self._condition else [[]]
-        found = _HITS.fullmatch(hits) if hits.strip() else None
+        found = _HITS.fullmatch(hits.strip()) if hits.strip() else None
         if hits.strip() and found is None:
             raise UsageError(f"the hit count {hits[:40]!r} is not a number N from 1 on, >= N or % N")
         self._how, self._number = (found["how"] or "=", int(found["number"])) if found else ("%", 1)
@@ -77,19 +72,37 @@ class StopCondition:
 def _parsed(text: str) -> list[list[_Comparison]]:
     """The comparisons of a condition: lists that are joined by OR, of which each is joined by AND."""
     any_of: list[list[_Comparison]] = [[]]
-    match = _COMPARISON.match(text)
-    while match is not None:
-        how = "".join(match["how"].upper().split())
-        any_of[-1].append((match["left"].strip(), _HOW[how], match["right"].strip()))
-        if match["then"] is None:
-            return any_of
-        if match["then"].upper() == "OR":
-            any_of.append([])
-        match = _COMPARISON.match(text, match.end())
+    side: list[str] = []  # the words of the present side, or its literal
+    begun: tuple[str, str] | None = None  # the left side and the operator, once they were read
+    for token in (*_TOKEN.findall(text), ""):  # the end ends a comparison as AND does
+        word = token.upper()
+        if word in _HOW:
+            negated = len(side) > 1 and side[-1].upper() == "NOT" and f"NOT{word}" in _HOW
+            left = side[:-1] if negated else side
+            if begun is not None or not _is_side(left):
+                break
+            begun, side = (" ".join(left), f"NOT{word}" if negated else word), []
+        elif begun is None or word not in ("AND", "OR", ""):
+            side.append(token)
+        elif not _is_side(side):
+            break
+        else:
+            any_of[-1].append((begun[0], _HOW[begun[1]], " ".join(side)))
+            if not word:
+                return any_of
+            if word == "OR":
+                any_of.append([])
+            begun, side = None, []
     raise UsageError(
         f"{text[:80]!r} is not a condition; valid are, for example, WS-COUNT > 10 and NAME (1:3) = 'MIL' OR WS-CODE "
         "NOT = SPACES"
     )
+
+
+def _is_side(tokens: list[str]) -> bool:
+    """Whether tokens are a literal, or words."""
+    quoted = [each for each in tokens if each[:1] in ("'", '"')]
+    return len(tokens) == 1 and len(tokens[0]) > 1 if quoted else bool(tokens)
 
 
 def _holds(storage: ProgramStorage, comparison: _Comparison) -> bool:

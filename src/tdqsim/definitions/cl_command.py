@@ -171,10 +171,12 @@ class _Reader:
     def parameters(self, keywords: Container[str]) -> list[tuple[str, list[object]]]:
         """Parse the parameters of a command that has these keywords."""
         parameters: list[tuple[str, list[object]]] = []
+        named = False
         while self.at < len(self.tokens):
             piece = self.tokens[self.at]
-            if self._is_keyword(keywords, first=not any(keyword for keyword, _ in parameters)):
+            if self._is_keyword(keywords, first=not named):
                 self.at += 2
+                named = True
                 parameters.append((piece.upper(), self.values(1)))
             elif piece == "(":
                 self.at += 1

@@ -265,7 +265,7 @@ def _scan(text: str) -> list[_Token]:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = _scan(text)
-        self._at = self._depth = self.markers = 0
+        self._at = self._depth = self._operators = self.markers = 0
 
     # -- tokens -------------------------------------------------------------------------------------------------------
 
@@ -547,13 +547,20 @@ class _Parser:
             if operator not in ("+", "-", "||", "CONCAT"):
                 return made
             self._at += 1
-            made = SqlOperation("||" if operator == "CONCAT" else operator, made, self._product())
+            made = self._operation("||" if operator == "CONCAT" else operator, made, self._product())
 
     def _product(self) -> SqlExpression:
         made = self._factor()
         while self._token().word in ("*", "/"):
-            made = SqlOperation(self._take().word, made, self._factor())
+            made = self._operation(self._take().word, made, self._factor())
         return made
+
+    def _operation(self, operator: str, left: SqlExpression, right: SqlExpression) -> SqlExpression:
+        """An operation; a chain of them is as deep as it is long, so that a statement may have so many only."""
+        self._operators += 1
+        if self._operators > LIMITS["sql_operators"]:
+            raise SqlError(-101, "54001", "[SQL0101] SQL statement too long or complex.")
+        return SqlOperation(operator, left, right)
 
     def _factor(self) -> SqlExpression:
         token = self._take()
