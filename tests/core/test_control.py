@@ -39,7 +39,7 @@ def taken(home, tmp_path, monkeypatch):
 
 def test_the_runtime_folder_comes_first(tmp_path, monkeypatch, home):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert Address.folder(make=True) == tmp_path / "tdqsim"
+    assert Address.folder() == tmp_path / "tdqsim"
     with ADDRESS.announced([tmp_path]):
         assert Address.find(tmp_path) == ADDRESS
     assert Address.find(tmp_path) is None
@@ -53,8 +53,8 @@ def test_who_only_looks_for_a_server_makes_no_folder(tmp_path, monkeypatch, home
 
 
 def test_a_folder_that_another_user_has_made_stops_nobody(taken, tmp_path):
-    Address.folder(make=True)
-    assert Address.folder(make=True) == taken / ".tdqsim"
+    Address.folder()
+    assert Address.folder() == taken / ".tdqsim"
     with ADDRESS.announced([tmp_path]):
         assert Address.find(tmp_path) == ADDRESS
     assert Address.find(tmp_path) is None
@@ -63,5 +63,5 @@ def test_a_folder_that_another_user_has_made_stops_nobody(taken, tmp_path):
 def test_what_others_can_write_is_not_used(taken, tmp_path):
     (taken / ".tdqsim").mkdir(mode=0o755)
     (taken / ".tdqsim").chmod(0o755)
-    assert Address.folder(make=True) is None
+    assert Address.folder() is None
     assert Address.find(tmp_path) is None

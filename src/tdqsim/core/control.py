@@ -44,16 +44,11 @@ class Address(NamedTuple):
     kind: str
 
     @staticmethod
-    def folder(*, make: bool = False) -> Path | None:
-        """The private folder of this user; None if there is none.
-
-        Args:
-            make: whether to create it if it does not exist.
-        """
+    def folder() -> Path | None:
+        """The private folder of this user, which is made where there is none; None if it cannot be."""
         for folder in _candidates():
-            if make:
-                with contextlib.suppress(OSError):
-                    folder.mkdir(mode=0o700)
+            with contextlib.suppress(OSError):
+                folder.mkdir(mode=0o700)
             if _is_private(folder):
                 return folder
         return None
@@ -77,7 +72,7 @@ class Address(NamedTuple):
         """
         left: list[Path] = []
         try:
-            folder = self.folder(make=True)
+            folder = self.folder()
             if folder is None:
                 raise UsageError("there is no private folder for control addresses; set XDG_RUNTIME_DIR")
             _sweep(folder)

@@ -412,7 +412,7 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
 
 def _has_control(config: ServeFile) -> bool:
     """Whether commands on this machine can find the server: not without a private folder, which is logged."""
-    if config.listeners.control and Address.folder(make=True) is None:
+    if config.listeners.control and Address.folder() is None:
         _log.warning("no_control_listener", why="there is no private folder; set XDG_RUNTIME_DIR")
         return False
     return config.listeners.control
@@ -432,7 +432,7 @@ def _control(run: _Run) -> Iterator[socket.socket]:
 
 def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
     """A Unix socket in a private folder; a port of loopback if its path would be too long."""
-    folder = Address.folder(make=True)
+    folder = Address.folder()
     assert folder is not None, "without a private folder there is no control listener"
     path = folder / f"{os.getpid()}.sock"
     if len(os.fsencode(path)) > _LONGEST_SOCKET:
