@@ -385,6 +385,18 @@ def test_a_round_that_a_fiber_begins_is_over_after_those_that_are_ready(dispatch
     assert turns.seen == ["A", "B", "C", "round", "D"]
 
 
+def test_the_attempts_of_all_who_wait_are_repeated_when_something_has_run():
+    dispatcher = Dispatcher()
+    gates = [Gate(dispatcher, name) for name in "ab"]
+    handles = [dispatcher.spawn(gate.wait, name=gate.queue.name) for gate in gates]
+    dispatcher.run()
+    for gate, handle in zip(gates[::-1], handles[::-1], strict=True):
+        gate.open = True  # and nobody is woken
+        dispatcher.spawn(int, name="turn")
+        dispatcher.run()
+        assert handle.done
+
+
 def test_the_program_outside_goes_on_as_soon_as_a_fiber_wakes_it(dispatcher):
     gate = Gate(dispatcher)
     turns = Turns(dispatcher, gate.unlock, "BC")

@@ -118,6 +118,8 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
     found = offsets("01 R. 05 A PIC X. 05 B PIC 9(4) COMP SYNC. 05 C PIC X. 05 D PIC 9(5) COMP SYNC.")
     assert (found["B"], found["D"]) == ((2, 2), (8, 4))
     assert offsets("01 R. 05 A PIC X. 05 B PIC 9(10) COMP SYNC.")["B"] == (4, 8)
+    for group, item in (("COMP", "SYNC"), ("SYNC", "COMP")):  # the item has one of them from its group
+        assert offsets(f"01 R. 05 A PIC X. 05 G {group}. 10 B PIC S9(9) {item}.")["G"] == (4, 4)
 
 
 @pytest.mark.rule("LAY-SYNC-OCCURS")

@@ -348,6 +348,14 @@ def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
     assert all(region.peek(queue.name) == [b"x"] for queue in queues)
 
 
+def test_the_time_of_a_commit_is_told(make_region: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    region, told = make_region(), []
+    monkeypatch.setattr("tdqsim.cics.uow.committer.perf_counter", iter((10.0, 10.25)).__next__)
+    region._core.committer.time_commits(told.append)
+    fill(region, "LOGQ", b"a")
+    assert told == [0.25]
+
+
 @pytest.mark.parametrize("durability", ["process", "power"])
 def test_a_commit_that_fails_is_backed_out_for_all_that_share_it(make_region: Make, durability: str) -> None:
     region = make_region(durability=durability)
