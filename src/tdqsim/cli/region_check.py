@@ -10,13 +10,13 @@ import ast
 import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdqsim.cics import Region
+from tdqsim.cics.kernel.handlers import resolvers
 from tdqsim.cli.target import NO_PROGRAMS
 from tdqsim.definitions import ExtraQueue, IntraQueue, RegionFile, RemoteQueue, Transaction
 from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
@@ -70,14 +70,13 @@ def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Pro
     module = file.job.partition(":")[0]
     if file.job and not _is_module(module, file.directory):
         yield _in_region(file, "job", file.job, _no_module(module))
-    prefixes = _prefixes()
     for entry in definitions.entries:
         handler = getattr(entry.resource, "handler", "")
         module = handler.partition(":")[0]
         if module == "cobol":
             program = handler.partition(":")[2]
             yield _at(entry, "handler", handler, f"write program: {program} instead of handler: {handler}")
-        elif handler and module not in prefixes and not _is_module(module, file.directory):
+        elif handler and module not in resolvers() and not _is_module(module, file.directory):
             yield _at(entry, "handler", handler, _no_module(module))
 
 
@@ -146,7 +145,7 @@ def _modules_of(file: RegionFile, definitions: Definitions) -> Iterator[tuple[st
         yield name, "register", None
     for entry in definitions.entries:
         module, _, function = getattr(entry.resource, "handler", "").partition(":")
-        if module and module not in _prefixes():
+        if module and module not in resolvers():
             yield module, function, entry
 
 
@@ -184,11 +183,6 @@ def _missing_functions(file: RegionFile, definitions: Definitions) -> Iterator[P
         else:
             handler = f"{name}:{function}"
             yield _at(entry, "handler", handler, f"module {name} has no function {function}{hint}")
-
-
-def _prefixes() -> set[str]:
-    """The prefixes (before the colon) of handlers that are not Python modules."""
-    return {each.name for each in metadata.entry_points(group="tdqsim.handlers")}
 
 
 def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
@@ -275,13 +269,13 @@ def _cobol_sources(file: RegionFile) -> set[str]:
 
 def _no_runaway(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """Transactions whose RUNAWAY limits nothing, because their program is a Python function."""
-    sources, prefixes = _cobol_sources(file), _prefixes()
+    sources = _cobol_sources(file)
     for entry in definitions.entries:
         transaction = entry.resource
         if not isinstance(transaction, Transaction) or not transaction.runaway_ms:
             continue
         named = transaction.handler
-        if (named.partition(":")[0] not in prefixes) if named else transaction.program.upper() not in sources:
+        if (named.partition(":")[0] not in resolvers()) if named else transaction.program.upper() not in sources:
             message = "limits COBOL programs only: a Python function is never interrupted"
             yield _at(entry, "runaway", transaction.runaway, message)
 

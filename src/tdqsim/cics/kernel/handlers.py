@@ -57,15 +57,15 @@ class Resolver(Protocol):
 
 
 @cache  # a search reads the metadata of every installed package
-def _resolvers() -> Mapping[str, EntryPoint]:
-    """The installed entry points by name; of several with one name, the first that is found."""
+def resolvers() -> Mapping[str, EntryPoint]:
+    """The installed entry points by the prefix of their handlers; of several with one name, the first that is found."""
     from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import: a fifth of the import time of tdqsim.cics)
 
     return {entry.name: entry for entry in reversed(tuple(entry_points(group=_RESOLVERS)))}
 
 
 def _resolver(prefix: str) -> Resolver | None:
-    entry = _resolvers().get(prefix)
+    entry = resolvers().get(prefix)
     return None if entry is None else entry.load()
 
 
@@ -215,12 +215,12 @@ def load_handlers(region: RegionData, modules: Iterable[str], *, kept: bool = Fa
         if reason := why_unusable(register_handlers, "region"):
             raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
         register_handlers(region.facade)
-    resolvers = [resolver for prefix in region.options.settings if (resolver := _resolver(prefix)) is not None]
+    languages = [resolver for prefix in region.options.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:
             _import(region, entry, kept=kept)
         elif entry.program is None and entry.program_name:
-            programs = (resolver.find(region.facade, entry.program_name) for resolver in resolvers)
+            programs = (resolver.find(region.facade, entry.program_name) for resolver in languages)
             program = next((each for each in programs if each is not None), None)
             if program is not None:
                 region.programs.register(entry.program_name, program)
