@@ -2,7 +2,7 @@
 
 :class:`typing.NamedTuple` compiles the annotation of each field when the class is made, to see whether it is a type.
 Ours keeps the annotations as they are written; type checkers, for which it is the one of :mod:`typing`, have looked at
-them. The classes are those of :func:`collections.namedtuple` in either case.
+them. The classes are those of :func:`collections.namedtuple` in either case; no other class can be a base beside it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
+from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -141,8 +142,7 @@ SYSTEM: Final = SystemOptions(release=REGION_DEFAULTS["release"], mxt=0, trigger
 """The defaults of the groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegionOptions:
+class RegionOptions(NamedTuple):
     """Arguments of a region that a program may read back; :class:`~tdqsim.cics.region.Region` describes them.
 
     Attributes:
@@ -251,7 +251,7 @@ def region_options(
         each.name: getattr(group, each.name)
         for group in (security, start, system)
         for each in fields(group)
-        if each.name in RegionOptions.__slots__
+        if each.name in RegionOptions._fields
     }
     values |= {"open_data_sets": start.open_data_sets and not readonly, "mxt": system.mxt or None}
     return RegionOptions(

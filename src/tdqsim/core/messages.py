@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from struct import Struct
+from types import MappingProxyType
 from typing import Any, Final
 
 from tdqsim.errors import TdqError, WrongValue
+from tdqsim.named import NamedTuple
 
 VERSION: Final = 1
 """The version of the byte form, including the fields of each kind."""
@@ -39,8 +40,7 @@ class MessageError(TdqError):
     """Bytes are not a message, or a message is of an unknown kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageFrame:
+class MessageFrame(NamedTuple):
     """One message.
 
     Attributes:
@@ -52,7 +52,7 @@ class MessageFrame:
     """
 
     kind: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = MappingProxyType({})
     data: bytes = b""
     number: int = 0
     answers: int = 0

@@ -19,11 +19,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.own_frames import is_own_frame
+from tdqsim.named import NamedTuple
 
 Severity = Literal["error", "warning"]
 """``error``: something that was asked for does not happen, or a task has failed. ``warning``: it may surprise."""
@@ -37,8 +37,7 @@ _FRAMES: Final = 10
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something that will not happen, or has failed.
 
     Attributes:
@@ -156,7 +155,7 @@ class Notices:
             write(event, id=words.id, **inserts, **more)
         task, reason, cure = str(inserts.get("task", "")), _bounded(words.reason), _bounded(words.cure)
         time_ns = self._time_ns()
-        return self._add(replace(words, reason=reason, cure=cure, task=task, traceback=lines, time_ns=time_ns))
+        return self._add(words._replace(reason=reason, cure=cure, task=task, traceback=lines, time_ns=time_ns))
 
     def clock_set_back(self, back_ns: int, ahead_ns: int) -> None:
         """Say that the machine's clock was set back; see :attr:`tdqsim.core.clock.Clock.on_set_back`."""

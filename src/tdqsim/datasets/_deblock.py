@@ -16,13 +16,13 @@ after the damage can be found, and skipping it leads to the end of the data set.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from struct import Struct
 from typing import Protocol
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import BlockFault
+from tdqsim.named import NamedTuple
 
 _BIG = Struct(">HH")
 _LITTLE = Struct("<HH")
@@ -35,8 +35,7 @@ _EXTENDED_MAXIMUM = limit("extended_block_maximum")
 _LAYOUT_MAXIMUM = 8192  # a Struct takes 32 bytes of memory for each record
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(NamedTuple):
     """Bytes that cannot be used.
 
     Attributes:

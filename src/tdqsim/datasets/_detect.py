@@ -22,6 +22,7 @@ from tdqsim.datasets._files import open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
+from tdqsim.named import NamedTuple
 
 Confidence = Literal["certain", "likely", "possible"]
 SAMPLE = 4 * limit("read_ahead_minimum")
@@ -51,8 +52,7 @@ _FIXED_LENGTHS = 12
 _CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptorWords:
+class DescriptorWords(NamedTuple):
     """The form of the descriptor words in a file.
 
     Attributes:
@@ -129,8 +129,7 @@ class FoundFormat:
         return Dcb(self.recfm, lrecl=self.length)
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(NamedTuple):
     """The result of :func:`detect`.
 
     Attributes:
@@ -404,7 +403,7 @@ def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
             else:
                 walked.used, _ = walked.records(data, 0, len(data))
                 walked.left = len(data) - walked.used
-            form = replace(words, recfm=walked.recfm)
+            form = words._replace(recfm=walked.recfm)
             same = walked.longest if walked.shortest == walked.longest else 0
             found = FoundFormat(form.recfm, _sure(walked.count), "", form, same, count=walked.count)
             if walked.longest and walked.fits(whole=whole):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
+from tdqsim.named import NamedTuple
 
 
 class SpaceUnit(Enum):
@@ -19,8 +19,7 @@ class SpaceUnit(Enum):
     BLK = "BLK"
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(NamedTuple):
     """SPACE of a DD: the primary amount, and a secondary amount that is added up to 15 times.
 
     BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, whose number of blocks depends on the

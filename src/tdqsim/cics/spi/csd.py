@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -34,6 +33,7 @@ from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.errors import DefinitionError, Problem, StoreFull, UsageError
 from tdqsim.facts import Resp
+from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -68,8 +68,7 @@ class InstallIncomplete(Condition):
     refused: tuple[InstallRefused, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CsdHome:
+class CsdHome(NamedTuple):
     """What a CSD needs around it: the store, and of the region what it asks.
 
     Attributes:

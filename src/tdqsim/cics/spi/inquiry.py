@@ -17,9 +17,8 @@ the command END ends the browse. Sources: Browsing resource definitions, Excepti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from tdqsim.cics.kernel.authority import check_command, check_resource, may_use
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
@@ -31,6 +30,7 @@ from tdqsim.cics.spi.requests import refusal
 from tdqsim.errors import WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.info import Info, Value
+from tdqsim.named import NamedTuple
 
 _KINDS: Final[dict[str, OptionKind]] = {
     "CVDA": "cvda", "CHAR": "name", "VARCHAR": "name", "BINARY": "fullword", "HALF": "halfword", "HEX": "data",
@@ -49,22 +49,26 @@ Reader = Callable[[Thing, RegionData], Value]
 """Reads the value of one option of a resource."""
 
 
-@dataclass(frozen=True, slots=True)
 class Constant:
     """The reader of an option that has the same value for all resources of a type."""
 
-    value: Value
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
 
     def __call__(self, _thing: object, _region: RegionData) -> Value:
         """Return the value."""
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
 class Attribute:
     """The reader of an option that is an attribute of the resource; a path with dots for an attribute of that."""
 
-    path: str
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
 
     def __call__(self, thing: object, _region: RegionData) -> Value:
         """Return its value."""
@@ -72,7 +76,7 @@ class Attribute:
         return value
 
 
-class _Plan(NamedTuple, Generic[Thing]):
+class _Plan(NamedTuple):
     """How a set of options is read.
 
     Attributes:
@@ -85,8 +89,8 @@ class _Plan(NamedTuple, Generic[Thing]):
 
     template: dict[str, Value]
     names: list[str]
-    attributes: Callable[[Thing], tuple[Value, ...]]
-    others: list[tuple[str, Reader[Thing]]]
+    attributes: Callable[[Any], tuple[Value, ...]]
+    others: list[tuple[str, Reader[Any]]]
     texts: list[tuple[str, Callable[[Value], Value]]]
 
 
@@ -135,7 +139,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         self.keys, self.find, self.identity = keys, find, identity
         self.word = "" if identity is None else name
         self.type_of, self.protection = type_of, protection
-        self.plans: dict[tuple[str, tuple[str, ...]], _Plan[Thing]] = {}
+        self.plans: dict[tuple[str, tuple[str, ...]], _Plan] = {}
 
 
 def _the_same(readers: Mapping[str, Reader[Thing]]) -> Callable[[str], Mapping[str, Reader[Thing]]]:
@@ -149,7 +153,7 @@ def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
     return {**more, **{option.name: Opt(_KINDS[option.receiver], option.length) for option in options}}
 
 
-def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tuple[str, ...]) -> _Plan[Thing]:
+def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tuple[str, ...]) -> _Plan:
     known = INQUIRE_OPTIONS[resource.name]
     names = [option.upper() for option in options] or list(known)
     check_options(f"INQUIRE {resource.name}", names, known)
