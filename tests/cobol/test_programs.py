@@ -356,16 +356,18 @@ def test_storage_is_got_and_given_back(workshop):
         EXEC CICS GETMAIN SET(P) FLENGTH(20) INITIMG('*') END-EXEC
         SET ADDRESS OF LS-AREA TO P
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-AREA) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-TAIL) LENGTH(30) END-EXEC
         EXEC CICS FREEMAIN DATA(LS-AREA) END-EXEC
         EXEC CICS FREEMAIN DATAPOINTER(P) RESP(R) END-EXEC
         MOVE R TO S
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
         GOBACK.
         """,
-        linkage="01 LS-AREA PIC X(20).",
+        linkage="01 LS-AREA.\n   05 LS-HEAD PIC X(4).\n   05 LS-TAIL PIC X(2).",
     )
-    workshop.run("STORE")
-    assert workshop.out() == [b"*" * 20, b"0016"]
+    with pytest.warns(CobolWarning, match="continues into the storage after it"):
+        workshop.run("STORE")
+    assert workshop.out() == [b"*" * 6, b"*" * 28 + bytes(2), b"0016"]  # CICS gets multiples of 16 bytes
 
 
 def test_a_record_is_looked_at_where_cics_has_it(workshop):

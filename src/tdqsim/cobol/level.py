@@ -185,9 +185,9 @@ class Level:
         area = self.commarea_address
         if area is not None and self._commarea is not None and area <= address < area + len(self._commarea):
             return area + len(self._commarea) - address
-        rooms = (program.room_from(address) for program in self.programs())
-        got = (self.storage, self.settings.shared)
-        return next((room for room in rooms if room), 0) or max(each.room_from(address) for each in got)
+        # a program's item in the LINKAGE SECTION may be shorter or longer than the area that it lies on
+        got = max(each.room_from(address) for each in (self.storage, self.settings.shared))
+        return got or next(filter(None, (program.room_from(address) for program in self.programs())), 0)
 
     @property
     def place(self) -> str:
