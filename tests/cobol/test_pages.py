@@ -41,6 +41,21 @@ def test_a_record_with_a_layout_is_converted_field_by_field(workshop):
     assert workshop.out() == ["XYZ".encode("cp037") + b"\xf0\xf1\xd1" + b"\xff\xff" + "de".encode("cp037")]
 
 
+def test_what_redefines_decides_nothing_and_the_characters_of_groups_are_converted():
+    copybook = """
+    01 R.
+       05 HEAD. 10 KIND PIC X. 10 COUNT-OF PIC S9(4) COMP.
+       05 OTHER REDEFINES HEAD. 10 TEXT-1 PIC X(3).
+       05 LINES-OF OCCURS 2. 10 LINE-1 PIC X. 10 N PIC S9(4) COMP.
+       05 TAIL PIC S9(4) COMP.
+       05 TAIL-1 REDEFINES TAIL PIC X(2).
+    """
+    conversion = Conversion("037", parse_copybook(copybook).record())
+    assert conversion.to_program(b"\xc1\xc1\xc1" + b"\xc1\xc1\xc1" * 2 + b"\xc1\xc1", "INTO") == (
+        b"A\xc1\xc1" + b"A\xc1\xc1" * 2 + b"\xc1\xc1"
+    )
+
+
 @pytest.mark.cobc
 def test_a_code_page_alone_is_text_from_end_to_end_and_names_are_for_all(workshop):
     programs = CobolPrograms(
@@ -74,18 +89,21 @@ def test_what_behaves_otherwise_is_told_with_its_line():
 @pytest.mark.cobc
 def test_a_survey_tells_what_runs_and_what_stops(tmp_path, workshop):
     workshop.program("GOOD", "77 X PIC X.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(X) END-EXEC\nGOBACK.")
+    workshop.program("ABENDS", "77 X PIC X.", "EXEC CICS ABEND ABCODE('OOPS') END-EXEC\nGOBACK.")
     workshop.program("STOPS", "77 X PIC X.", "EXEC CICS WEB OPEN HOST(X) END-EXEC\nGOBACK.")
     workshop.program("BROKEN", "77 X PIC X.", "MOVE 1 TO NOWHERE\nEXEC CICS RETURN END-EXEC.")
     workshop.program("WRONG", "77 X PIC X.", "IF X = DFHRESP(NONSUCH) CONTINUE.\nEXEC CICS RETURN END-EXEC.")
     found = {each.source.rpartition("/")[2]: each for each in survey(workshop.folder, cache=tmp_path / "cache")}
     shown = {name: (each.translated, each.compiled, each.ran) for name, each in found.items()}
     assert shown == {
+        "ABENDS.cbl": ("yes", "yes", "yes"),
         "BROKEN.cbl": ("yes", "no", "-"),
         "GOOD.cbl": ("yes", "yes", "yes"),
         "STOPS.cbl": ("yes", "yes", "no"),
         "WRONG.cbl": ("no", "-", "-"),
     }
     assert "WEB OPEN" in found["STOPS.cbl"].why
+    assert "OOPS" in found["ABENDS.cbl"].why
     assert found["GOOD.cbl"].transient_data
 
 

@@ -489,6 +489,9 @@ def test_a_record_extractor_finds_the_records(path):
             (0, 3, "abc"), (1, 1, "x"), (2, 4, "wxyz")
         ]  # fmt: skip
     assert [row["F"] for row in read(path, minimum_record_length="2", maximum_record_length="3", **given)] == ["abc"]
+    checked = read_options({"path": str(path), "copybook_contents": TEXT, **given}, cobrix=True)
+    (split,) = plan(checked)
+    assert [batch.num_rows for batch in ReadPlan.of(checked).read(split)] == [3]  # not a batch for each record
     path.write_bytes(ebcdic("3abc") + b"\xff")
     with pytest.raises(DatasetError, match=r"record 2, at offset 4: .*counted: ValueError: a bad mark"):
         read(path, **given)

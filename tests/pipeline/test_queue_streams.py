@@ -297,6 +297,20 @@ def test_a_batch_is_written_once(store: Path) -> None:
     assert not list(store.parent.glob(".*"))
 
 
+def test_a_batch_is_written_once_also_if_its_queues_were_discarded_and_installed_again_since(store: Path) -> None:
+    """Their numbers begin anew then, so they no longer tell how much of the batch was put on."""
+    chosen = options(store)
+    rows = [("ONE", b"once"), ("TWO", b"once")]
+    assert commit_stream(chosen, stage(chosen, rows), 0, "query-1") == 2
+    with Region(QUEUES, store=store, supplied_queues=False) as region:
+        for queue in ("ONE", "TWO"):
+            region.set_tdqueue(queue, enablestatus="DISABLED")
+            region.discard_tdqueue(queue)
+        region.install(QUEUES)
+    assert commit_stream(chosen, stage(chosen, rows), 0, "query-1") == 0
+    assert (on(store, "ONE"), on(store, "TWO")) == ([], [])
+
+
 KILLED = """
 import os, pickle, sys
 import tdqsim.pipeline.stored as stored

@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_in_words(spark: Any, store: Path) -> None:
         with pytest.raises(Exception, match=words):
             spark.read.format("tdqueue").options(**more_options).load(str(store)).collect()
     with pytest.raises(Exception, match="there is no column nothing; there are queue, seq, data"):
-        spark.read.format("tdqueue").schema("nothing int").load(str(store)).collect()
+        spark.read.format("tdqueue").schema("queue string, nothing int").load(str(store)).collect()
 
 
 def test_frames_are_written_to_queues(spark: Any, store: Path, tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def test_the_text_of_the_programs_is_one_that_the_compiler_of_a_mainframe_takes(
             assert line.isascii()
 
 
+def test_a_literal_that_no_line_has_room_for_is_moved_in_pieces() -> None:
+    (source,) = cobol_sources("ZP", "5.6", wanted=["SET-ATI"])
+    moved = "MOVE 'TYPE(INTRA) TRIGGERLEVEL(3) TRANSID(' TO T1(1:36) MOVE 'ZPTF)' TO T1(37:5) MOVE 60 TO L1"
+    assert moved in " ".join(source.text.split())
+
+
 def test_a_command_takes_its_data_from_items_and_not_from_literals() -> None:
     """A translator takes a literal for a value, and an item for an area."""
     areas = re.compile(r"\b(FROM|INTO|RESOURCE|RESID|RIDFLD|COMMAREA|ATTRIBUTES|QNAME|SET)\((?!'|[0-9])")

@@ -248,7 +248,6 @@ class DebugSession:
 
     def close(self) -> None:
         """Let the programs go on, and stop none again."""
-        self.breakpoints = Breakpoints()
         with self._lock:
             self._open = False
             self._pause, self._step = "", None

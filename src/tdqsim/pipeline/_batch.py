@@ -67,10 +67,10 @@ class Pass:
         shape: Shape,
         records: PlacedRows,
         *,
-        counting: Collection[Path] = (),
-        corrupt: list[Corrupt] | None = None,
-        strict: bool = False,
-        present: Mapping[Path, Mask] | None = None,
+        counting: Collection[Path],
+        corrupt: list[Corrupt] | None,
+        strict: bool,
+        present: Mapping[Path, Mask] | None,
     ) -> None:
         self._strict, self._checked = strict, set[Path]()
         self.layout, self.rules, self.shape = layout, layout.rules, shape

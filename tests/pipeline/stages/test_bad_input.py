@@ -611,6 +611,16 @@ def test_what_fails_in_the_class_of_a_job_is_named(tmp_path: Path, job_directory
         run_job(request)
 
 
+def test_an_error_that_the_class_of_a_job_words_itself_keeps_its_words(tmp_path: Path, job_directory: Path) -> None:
+    source = tmp_path / "DAY.PS"
+    source.write_bytes(b"1-------")
+    path = job_directory / "poisoned_job.py"
+    text = path.read_text().replace("return {}\n\n    def add", "raise OSError('no figures of the day')\n\n    def add")
+    path.write_text(text)
+    with pytest.raises(OSError, match=r"^no figures of the day$"):
+        run_job(RunRequest(job_directory, tmp_path / "run", "local", 4, 4, {"INDD": source}))
+
+
 def test_what_a_killed_run_left_of_the_expected_records_is_removed(tmp_path: Path, job_directory: Path) -> None:
     source = tmp_path / "DAY.PS"
     source.write_bytes(b"1-------")

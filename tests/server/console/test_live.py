@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -147,6 +148,18 @@ def test_who_starts_late_and_who_looks_once_leave_nobody_with_an_old_state(host)
         assert told == [False, True]
 
     asyncio.run(watch())
+
+
+def test_values_of_inquire_are_shown_as_times_names_and_numbers(host):
+    region = host.regions["PAYREGN"]
+
+    def both():
+        region.writeq_td("PAYQ", b"one")
+        return read_queue(region, "PAYQ", "").options
+
+    options = {word: rest for word, *rest in host.engine.submit(both).result()}
+    assert (options["ENABLESTATUS"], options["NUMITEMS"]) == (["ENABLED", "23"], ["1", ""])
+    assert re.fullmatch(r"[0-9]+ \([0-9-]{10} [0-9:]{8}\)", options["INSTALLTIME"][0])
 
 
 def test_looking_leaves_no_trace(host):

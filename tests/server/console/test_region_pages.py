@@ -290,6 +290,7 @@ def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshot
     row.get_by_role("link", name="AEYH").click()
     page.get_by_role("heading", level=1, name="Abend AEYH of task").wait_for()
     expect(page.locator(".tdq-source .here")).to_contain_text("> ")
+    rows(page, "The task").filter(has_text="Place").filter(has_text="console_handlers.py:").wait_for()
     rows(page, "Last commands").filter(has_text="READQ TD PAYQ 'INVOICE 4711': NORMAL 0").wait_for()
     rows(page, "Last commands").filter(has_text="WRITEQ TD NONE '<b>no such queue</b>': QIDERR 0").wait_for()
     rows(page, "What was held").filter(has_text="TOQ").filter(has_text="<img src=x onerror=alert(1)>").wait_for()

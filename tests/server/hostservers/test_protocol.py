@@ -63,7 +63,7 @@ def test_frames_come_in_any_pieces():
     found = []
     for byte in whole:
         reader.feed(bytes((byte,)))
-        while (one := reader.next()) is not None:
+        if (one := reader.next()) is not None:
             found.append((one.request, one.correlation, one.body))
     assert found == [(5, 7, b"abc"), (6, 1, b"")]
     answer = reply(Frame(0, 0xE007, 9, 8, 0, 5, b""), 0x8002, b"\xf0\x00")

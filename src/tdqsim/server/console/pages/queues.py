@@ -103,8 +103,7 @@ class _Queues(RegionPage):
             if wanted in queue.name.upper() and type_ in ("", queue.type) and show(queue)
         ]
         matching.sort(key=lambda queue: queue.name)
-        if self.sort != "name" or self.down:
-            matching.sort(key=_KEYS[self.sort], reverse=self.down)
+        matching.sort(key=_KEYS[self.sort], reverse=self.down)
         return matching
 
     def _draw(self) -> None:
