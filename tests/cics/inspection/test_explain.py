@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Condition, Region, TdqError, define_tdqueue, define_terminal, define_transaction
-from tdqsim.cics import Sysplex
+from tdqsim.cics import Sysplex, Task
 from tdqsim.facts import rules_of, unconfirmed
 from tdqsim.faults import Fault, FaultPlan
 from tdqsim.testing import History, RecycledStores
@@ -177,6 +177,18 @@ def test_what_an_operator_may_do_is_foreseen(region: Region) -> None:
     with region.task() as task:
         task.writeq_td("LOGQ", b"x")
         assert "SET TDQUEUE DISABLED would succeed: the queue would be DISABLING" in str(region.explain("LOGQ"))
+
+
+def test_readq_is_foreseen_behind_what_the_task_itself_has_read_and_written(region: Region) -> None:
+    region.seed("LOGQ", [b"one"])
+
+    def outcome(asked: Task | None = None) -> str:
+        return region.explain("LOGQ", task=asked).commands["READQ TD"].outcome
+
+    with region.task() as task:
+        assert [outcome(task), task.readq_td("LOGQ"), outcome(task), outcome()] == ["NORMAL", b"one", "QZERO", "WAIT"]
+        task.writeq_td("LOGQ", b"two")
+        assert [outcome(task), task.readq_td("LOGQ"), outcome(task)] == ["NORMAL", b"two", "QZERO"]
 
 
 def test_a_full_data_set_is_named_with_its_share(region: Region) -> None:
