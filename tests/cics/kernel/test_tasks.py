@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -131,6 +132,9 @@ def test_bad_handles_are_refused(region: Region) -> None:
         many = dict.fromkeys(list(Resp.__members__)[:17])
         expect_rule("TASK-HANDLE-SIXTEEN", task.handle_condition, **many)
         expect_rule("TASK-HANDLE-SIXTEEN", task.ignore_condition, *many)
+        most = list(many)[:16]
+        task.ignore_condition(*most)
+        task.handle_condition(**dict.fromkeys(most))
         with pytest.raises(TdqError, match="is not a condition"):
             task.handle_condition(NOSUCH=None)
         with pytest.raises(TdqError, match="cannot be called"):
@@ -211,8 +215,12 @@ def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
         reader.execute("READQ TD QUEUE('LOGQ') INTO(REC) NOSUSPEND", {"REC": b""})
         assert reader.eib.eibresp.name == rule("TASK-HANDLE-ERROR-ABENDS").resp
         reader.handle_condition(ERROR=None)
-        reader.ignore_condition("ERROR")
-        assert reader.readq_td("NOQ") == b""
+        for _ in range(2):
+            reader.ignore_condition("ERROR")
+            assert reader.readq_td("NOQ") == b""
+            reader.handle_condition(ERROR=None)  # the last one given counts
+            with pytest.raises(Condition, match="QZERO"):
+                reader.readq_td("NOQ")
         reader.handle_condition(ERROR=lambda condition: condition.name)
         assert reader.readq_td("NOQ") == "QZERO"
 
@@ -243,6 +251,33 @@ def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str, l
     assert outcome(region, (lambda task: task.link("SUBP")) if linked else program) == "saved"
     assert seen == ["ONE", "AEIW AEIW"]
     assert region.peek("LOGQ") == [b"kept"]
+
+
+@pytest.mark.parametrize(
+    ("commands", "result"),
+    [
+        ("first second", "second"),
+        ("first PUSH", "abend OOPS"),
+        ("first PUSH second POP", "first"),
+        ("first PUSH PUSH second POP POP", "first"),
+        ("first CANCEL CANCEL", "abend OOPS"),
+        ("first CANCEL CANCEL RESET", "first"),
+        ("first second CANCEL RESET", "second"),
+        ("RESET", "abend OOPS"),
+    ],
+)
+def test_the_exit_that_is_active_after_handle_abend_push_and_pop(region: Region, commands: str, result: str) -> None:
+    def program(task: Task) -> None:
+        given = {
+            "PUSH": task.push_handle, "POP": task.pop_handle, "CANCEL": partial(task.handle_abend, cancel=True),
+            "RESET": partial(task.handle_abend, reset=True), "first": lambda: task.handle_abend(lambda _abend: "first"),
+            "second": lambda: task.handle_abend(lambda _abend: "second"),
+        }  # fmt: skip
+        for word in commands.split():
+            given[word]()
+        task.abend("OOPS")
+
+    assert str(outcome(region, program)) == result
 
 
 @pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")

@@ -118,6 +118,18 @@ def test_a_key_is_given_back_by_none(region):
     assert begin(region, program, "PAYM", key="PF3") == region.encode("PAYM")
 
 
+@pytest.mark.parametrize(("pops", "got"), [(0, None), (1, "left")])
+def test_push_handle_suspends_handle_aid_until_pop_handle(region, pops, got):
+    def program(task):
+        task.handle_aid(PF3=lambda _received: "left")
+        task.push_handle()
+        for _ in range(pops):
+            task.pop_handle()
+        return task.receive()
+
+    assert begin(region, program, "PAYM", key="PF3") == (got or region.encode("PAYM"))
+
+
 def test_what_handle_aid_refuses(region):
     with region.task() as task:
         with pytest.raises(TdqError, match="'PF25' is not a key; allowed are ANYKEY, ENTER, CLEAR, PA1"):
