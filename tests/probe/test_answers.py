@@ -43,7 +43,7 @@ def test_control_characters_of_a_machine_are_shown_as_dots() -> None:
     [
         (b"", 1, "does not begin with TDQPROBE"),
         (b"PK\x03\x04", 1, "does not begin with TDQPROBE"),
-        (b"TDQPROBE 2 CICS 5.6 #@$\n", 1, "is not the header"),
+        (b"TDQPROBE 2 CICS 5.6 #@$\n", 1, "has format 2; this tdqsim reads format 1"),
         (b"TDQPROBE 1 VSE 5.6 #@$\n", 1, "CICS or IBMI"),
         (HEAD + b"TD-DISABLED 1\n", 2, "fewer parts"),
         (HEAD + b"td-x 1 RESP 0\n", 2, "allowed is a rule id"),

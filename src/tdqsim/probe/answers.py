@@ -117,7 +117,9 @@ def read_answers(source: Path | str | bytes, name: str = "<bytes>") -> Answers:
         _refuse(name, 0, "", f"is longer than {_MOST_BYTES:,} bytes")
     page, records = _records(data, name)
     header = records[0].split()
-    if len(header) != 5 or header[1] != FORMAT or header[2] not in PRODUCTS or not _RELEASE.fullmatch(header[3]):
+    if len(header) == 5 and header[1] != FORMAT:
+        _refuse(name, 1, records[0], f"has format {header[1]:.20}; this tdqsim reads format {FORMAT}")
+    if len(header) != 5 or header[2] not in PRODUCTS or not _RELEASE.fullmatch(header[3]):
         allowed = f"{MAGIC} {FORMAT} {' or '.join(PRODUCTS)}, the release and {MARKER}"
         _refuse(name, 1, records[0], f"is not the header of an answers file; allowed is {allowed}")
     observations, complete = _observations(records, name)
