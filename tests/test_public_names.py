@@ -98,7 +98,28 @@ def python_names(packages: tuple[str, ...] = PACKAGES) -> set[str]:
                     seen.add(value)
             else:
                 lines.add(path + (_signature(value) if inspect.isroutine(value) else ""))
-    return lines
+    return lines | set(_shown_parts())
+
+
+def _shown_parts() -> Iterator[str]:
+    """What README and guide show of the parts of a region, a task and a job, whose classes no package lists."""
+    from tdqsim import Region, System
+
+    pages = [
+        Path(__file__).parents[1] / "README.md",
+        *(Path(inspect.getfile(Region)).parents[1] / "guide").glob("*.md"),
+    ]
+    words = re.findall(r"\b([a-z]\w*)(?=\.([a-z]\w*))", "".join(page.read_text("utf-8") for page in pages))
+    with Region() as region, region.task() as task, System() as system:
+        for path, owner in (("cics.Region", region), ("cics.Task", task), ("ibmi.Job", system.job())):
+            for part, name in set(words):
+                held = getattr(owner, part, None) if hasattr(type(owner), part) else None
+                kind = type(held)
+                listed = sys.modules[f"tdqsim.{path.partition('.')[0]}"].__all__
+                if kind.__module__.startswith("tdqsim") and kind.__name__ not in listed and hasattr(held, name):
+                    value = inspect.getattr_static(kind, name, None)
+                    shown = _signature(value, bound=True) if inspect.isfunction(value) else ""
+                    yield f"tdqsim.{path}.{part}.{name}{shown}"
 
 
 def _keys(path: str, schema: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:

@@ -159,11 +159,11 @@ class Screens:
         self._screens: dict[str, Screen] = {}
         self._mapsets: dict[str, Mapset] = {}
 
-    def screen(self, name: str) -> Screen:
+    def screen(self, terminal: str) -> Screen:
         """The terminal of this name; created at the first call."""
-        if not 0 < len(name) <= 4:
-            raise UsageError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
-        return self._screens.setdefault(name, Screen(name))
+        if not 0 < len(terminal) <= 4:
+            raise UsageError(f"terminal {terminal!r}: the name of a terminal is 1 to 4 characters")
+        return self._screens.setdefault(terminal, Screen(terminal))
 
     def of(self, task: TaskBase) -> Screen:
         """The terminal of a task that has one; in a routed task a surrogate."""
