@@ -43,8 +43,19 @@ def test_a_notice_is_said_again_when_its_cause_has_ended_and_comes_back(notices:
     notices.over("TDQUEUE(DONE)")
     assert not notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")
     notices.over("TDQUEUE(PAYQ)")
+    assert (notices.times(notices[0]), notices.lasting) == (1, ())
     assert notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")
     assert [each.reason for each in notices] == ["first", "first"]
+    assert notices.lasting == (notices[1],)  # once, though it was said twice
+    notices.silence()
+    for number in range(999):  # which drop the first one, and not what is known of the second one
+        notices.add("TDQ9997", "", str(number))
+    assert notices[0].reason == "first"
+    assert notices.lasting[0] == notices[0]
+    assert not notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")
+    notices.add("TDQ9997", "", "999")
+    assert notices.lasting[0].reason == "0"
+    assert notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")  # nothing is known of it any more
 
 
 def test_standard_error_is_silent_while_another_face_shows(
@@ -52,14 +63,20 @@ def test_standard_error_is_silent_while_another_face_shows(
 ) -> None:
     seen: list[Notice] = []
     notices.subscribe(seen.append)
+    more: list[Notice] = []
+    notices.subscribe(more.append)
     notices.add("TDQ9998", "", "one")
     notices.unsubscribe(seen.append)
+    notices.add("TDQ9998", "", "one and a half")
+    notices.unsubscribe(more.append)
+    notices.unsubscribe(more.append)
+    assert [each.reason for each in more] == ["one", "one and a half"]
     notices.add("TDQ9998", "", "two")
     notices.silence()
     notices.add("TDQ9998", "", "three")
     assert [each.reason for each in seen] == ["one"]
     assert capsys.readouterr().err == "tdqsim: region A: TDQ9998: two\n"
-    assert len(notices) == 3
+    assert len(notices) == 4
 
 
 def test_standard_error_is_silent_when_the_user_has_configured_logging(
@@ -70,6 +87,24 @@ def test_standard_error_is_silent_when_the_user_has_configured_logging(
     notices.add("TDQ9998", "", "one")
     assert capsys.readouterr().err == ""
     assert len(notices) == 1
+
+
+def test_a_warning_is_no_error_in_the_log() -> None:
+    logged: list[tuple[str, str]] = []
+
+    class Log:
+        def warning(self, event: str, **values: object) -> None:
+            logged.append(("warning", event))
+
+        def error(self, event: str, **values: object) -> None:
+            logged.append(("error", event))
+
+    notices = Notices("region A", words, lambda: 7, Log())
+    notices.silence()
+    notices.say("it_fails", queue="PAYQ")
+    notices.add("TDQ9998", "", "fails", event="made_elsewhere")
+    notices.add("TDQ9997", "", "surprises", severity="warning")
+    assert logged == [("error", "it_fails"), ("error", "made_elsewhere"), ("warning", "notice")]
 
 
 def test_the_memory_is_bounded_and_texts_are_on_one_line(notices: Notices) -> None:

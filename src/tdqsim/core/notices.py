@@ -107,7 +107,9 @@ class Notices:
         self.source = source
         self._wordings, self._time_ns, self._log = wordings, time_ns, log
         self._kept: deque[Notice] = deque()
-        self._counts: dict[str, dict[tuple[str, str], int]] = {}  # of those that last, by resource; id and reason
+        self._counts: dict[
+            str, dict[tuple[str, str], tuple[int, Notice]]
+        ] = {}  # those that last, by resource; id, reason
         self._subscribers: list[Subscriber] = []
         self._silent = False
 
@@ -183,14 +185,16 @@ class Notices:
     def _add(self, notice: Notice) -> bool:
         key, counts = (notice.id, notice.reason), self._counts.setdefault(notice.resource, {})
         if key in counts:
-            counts[key] += 1
+            times, said = counts[key]
+            counts[key] = times + 1, said
             return False
-        counts[key] = 1
+        counts[key] = 1, notice
         self._kept.append(notice)
         if len(self._kept) > _KEPT:
             oldest = self._kept.popleft()
-            forgotten = self._counts.get(oldest.resource, {})
-            forgotten.pop((oldest.id, oldest.reason), None)
+            forgotten, gone = self._counts.get(oldest.resource, {}), (oldest.id, oldest.reason)
+            if gone in forgotten and forgotten[gone][1] is oldest:  # it may have ended, and been said anew
+                del forgotten[gone]
             if not forgotten:
                 self._counts.pop(oldest.resource, None)
         for subscriber in tuple(self._subscribers):
@@ -203,14 +207,14 @@ class Notices:
         """The cause of a resource's notices, or of those with one id, has ended: it is said anew if it comes back."""
         counts = self._counts.get(resource)
         if counts is not None:
-            left = {key: count for key, count in counts.items() if message_id not in ("", key[0])}
+            left = {key: said for key, said in counts.items() if message_id not in ("", key[0])}
             self._counts[resource] = left
             if not left:
                 del self._counts[resource]
 
     def times(self, notice: Notice) -> int:
         """How often a notice was given while its cause lasts; 1 if its cause has ended."""
-        return self._counts.get(notice.resource, {}).get((notice.id, notice.reason), 1)
+        return self._counts.get(notice.resource, {}).get((notice.id, notice.reason), (1, notice))[0]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
