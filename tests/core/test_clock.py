@@ -113,6 +113,9 @@ def test_a_wait_keeps_its_length_when_the_machines_clock_is_set_back(
     assert machine.steady - steadily == 12_000_000_000
     assert clock.time_ns() == began + 12_000_000_000
     assert heard == [(-set_by, -set_by)]
+    machine.wall -= HOUR  # and once more, with nobody asleep
+    assert clock.reach(began + 13_000_000_000)
+    assert heard[1:] == [(HOUR, HOUR - set_by)]
 
 
 def test_a_real_clock_follows_the_machines_clock_forward(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +136,8 @@ def test_what_a_frozen_clock_stood_through_is_not_made_good_twice(monkeypatch: p
     began = clock.time_ns()
     clock.freeze()
     machine.pass_by(60)
+    clock.freeze()  # it stands already
+    assert clock.time_ns() == began
     machine.wall -= HOUR
     clock.thaw()
     assert clock.time_ns() == began

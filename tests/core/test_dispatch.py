@@ -145,6 +145,28 @@ def test_waiters_are_served_in_order_of_arrival_whatever_the_seed(seed):
     assert served == arrivals
 
 
+def test_the_next_in_line_tries_at_once_when_the_first_gives_up():
+    dispatcher = Dispatcher()
+    queue, free = WaitQueue("A TURN"), []
+    taken = []
+
+    def take():
+        def attempt():
+            return (queue.is_first(dispatcher.current) and free and dispatcher.current is not first and "mine") or WAIT
+
+        taken.append(dispatcher.wait(attempt, queue))
+
+    first = dispatcher.spawn(take, name="first")
+    second = dispatcher.spawn(take, name="second")
+    dispatcher.run()
+    free.append(1)
+    first.cancel(LookupError("gives up"))
+    traced = []
+    dispatcher.on_dispatch = lambda fiber: traced.append(str(fiber.name))
+    dispatcher.run_ready()
+    assert (second.done, taken, traced) == (True, ["mine"], ["first", "second"])
+
+
 def test_a_newcomer_does_not_overtake():
     queue, dispatcher = WaitQueue("LOCK"), Dispatcher()
     waiting = dispatcher.spawn(lambda: dispatcher.wait(lambda: WAIT, queue), name="early")
@@ -301,12 +323,15 @@ def test_a_caught_cancel_lets_the_fiber_go_on():
         try:
             gate.wait()
         except LookupError:
-            return "went on"
+            return gate.wait()  # it is raised once
 
     handle = dispatcher.spawn(stubborn, name="stubborn")
     dispatcher.run()
     handle.cancel(LookupError())
-    assert handle.result() == "went on"
+    dispatcher.run()
+    assert not handle.done
+    gate.unlock()
+    assert handle.result() == "through"
 
 
 def test_yield_lets_ready_fibers_go_first():
@@ -462,6 +487,56 @@ def test_a_passive_timer_does_not_move_the_clock_unless_somebody_waits():
     assert fired == []
     assert gate.wait() == "through"
     assert fired == [1]
+    gate.open = False
+    dispatcher.call_at(now + 2 * SECOND, gate.unlock, passive=True)
+    handle = dispatcher.spawn(gate.wait, name="waits without a deadline")
+    dispatcher.run()
+    assert handle.done
+
+
+def test_a_callback_that_fails_is_not_called_again():
+    dispatcher, called = Dispatcher(), []
+
+    def fails():
+        called.append(1)
+        raise LookupError("it failed")
+
+    dispatcher.call_at(dispatcher.clock.time_ns() + SECOND, fails)
+    with pytest.raises(LookupError, match="it failed"):
+        dispatcher.run()
+    dispatcher.run()
+    assert called == [1]
+
+
+@freeze_time("2026-01-01")
+@pytest.mark.parametrize(("rank", "order"), [(0, "abc"), (2, "acb"), (5, "cab"), (-9, "abc")])
+def test_a_fiber_with_a_rank_counts_as_ready_earlier_than_it_was(rank, order):
+    dispatcher, ran = Dispatcher(), []
+    gates = {name: Gate(dispatcher, name) for name in "abc"}
+    fibers = {
+        name: dispatcher.spawn(lambda name=name: (gates[name].wait(), ran.append(name)), name=name) for name in "abc"
+    }
+    dispatcher.run()
+    dispatcher.rank(fibers["c"], rank * SECOND)
+    gates["a"].unlock()
+    dispatcher.clock.advance(3)
+    gates["b"].unlock()
+    gates["c"].unlock()
+    dispatcher.run()
+    assert "".join(ran) == order
+
+
+@freeze_time("2026-01-01")
+def test_the_first_rank_of_all_lets_a_fiber_overtake_those_that_were_ready_before_there_were_ranks():
+    dispatcher, ran = Dispatcher(), []
+    gate = Gate(dispatcher)
+    last = dispatcher.spawn(lambda: (gate.wait(), ran.append("ranked")), name="ranked")
+    dispatcher.run()
+    dispatcher.spawn(lambda: ran.append("ready"), name="ready")
+    dispatcher.rank(last, SECOND)
+    gate.unlock()
+    dispatcher.run()
+    assert ran == ["ranked", "ready"]
 
 
 def test_end_fibers_ends_waiting_and_unstarted_ones_in_order():

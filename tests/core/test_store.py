@@ -872,3 +872,48 @@ def test_a_look_at_a_keyed_queue_shows_nothing_that_comes_or_is_cleared_meanwhil
         work.clear()
         store.durable.commit((work,))
         assert len(list(look)) < 300  # those that had been read
+
+
+def test_what_a_work_has_read_of_its_own_is_not_read_again_in_place_of_another_record(place: Path) -> None:
+    long = b"long " * 1000
+    with Store(place) as store:
+        put(store, b"Q", b"short")
+        queue = store.durable.queue(b"Q")
+        assert queue is not None
+        assert queue.work().take() == b"short"  # reads ahead
+        put(store, b"Q", long)
+        work = queue.work()
+        work.put(b"own")
+        assert work.take_own() == b"own"
+        store.durable.commit((work,))
+        work = queue.work()
+        assert [work.take(), work.take(), work.take()] == [b"short", long, None]
+        for data in (b"1", b"2"):
+            work.put(data)
+        assert work.take_own() == b"1"
+        assert work.clear() == 1
+
+
+def test_a_note_is_written_once_and_gives_way_to_newer_meta_data(place: Path) -> None:
+    with Store(place) as store:
+        durable = store.durable
+        durable.notes[b"count"] = b"1"
+        durable.commit(meta={b"count": b"2"})
+        assert durable.get_meta(b"count") == b"2"
+        durable.notes[b"count"] = b"3"
+        durable.commit(meta={b"other": b"x"})
+        assert durable.get_meta(b"count") == b"3"
+        durable.commit(meta={b"count": b"4"})
+        durable.commit(meta={b"other": b"y"})
+        assert durable.get_meta(b"count") == b"4"
+
+
+def test_a_queue_is_the_same_object_before_and_after_all_queues_are_listed(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"A", b"one")
+        put(store, b"B", b"two")
+    with Store(place) as store:
+        first = store.durable.queue(b"B")
+        listed = list(store.durable.queues())
+        assert [queue.name for queue in listed] == [b"A", b"B"]
+        assert listed[1] is first is store.durable.queue(b"B")
