@@ -664,3 +664,32 @@ def test_it(tdq_system):
     text = run(pytester, body)
     assert ("1 passed" if expected else "1 failed") in text, text
     assert ("/PAYJOB: no such account (" in text) is not expected, text
+
+
+@pytest.mark.parametrize(
+    ("marker", "allowed"),
+    [
+        ("tdq_definitions()", "tdq_definitions(*what, handlers=True): definition files*"),
+        ("tdq_definitions('a.yaml', grup='X')", "tdq_definitions(*what, handlers=True): definition files*"),
+        ("tdq_definitions('a.yaml', handlers='no')", "tdq_definitions(*what, handlers=True): definition files*"),
+        ("tdq_regions()", "tdq_regions(*what, common=''): *"),
+        ("tdq_expect()", "tdq_expect(*codes): *"),
+        ("tdq_expect('not a code')", "tdq_expect(*codes): *"),
+        ("tdq_start('WARM')", "tdq_start(type): start type (AUTO, COLD, INITIAL) *"),
+        ("tdq_runaway('long')", "tdq_runaway(seconds): *"),
+        ("tdq_seed('x')", "tdq_seed(number): *"),
+    ],
+)
+def test_wrong_arguments_of_a_marker_are_refused(pytester: pytest.Pytester, marker: str, allowed: str) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{marker}\ndef test_it(tdq_region): pass\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    shown = marker.replace("(", "[(]", 1)
+    result.stderr.fnmatch_lines([f"*test_it: marker {shown}: allowed is {allowed.replace('[', '[[]')}"])
+
+
+def test_a_marker_of_a_test_without_a_fixture_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import pytest\n@pytest.mark.tdq_seed(7)\ndef test_it(): pass\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_it: marker tdq_seed does nothing: the test asks for no fixture tdq_[*]"])

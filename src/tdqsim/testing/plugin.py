@@ -32,7 +32,7 @@ The kit is loaded when a fixture is first used. Tests share nothing but definiti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,21 @@ _MARKERS = (
     "tdq_definitions(*what, handlers=True): definition files (relative to the test), a region directory, or resources",
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_expect(*codes): abend codes and message ids that do not fail the test",
-    "tdq_start(type): start type of regions that are given a store",
+    "tdq_start(type): start type (AUTO, COLD, INITIAL) of regions that are given a store",
     "tdq_runaway(seconds): processor time after which a task that is not suspended ends with AICA; 0: never",
     "tdq_seed(number): the seed of the order of ready tasks",
     "verified: a body that can also run against a real region or IBM i",
 )
+_NEEDS: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], object]] = {
+    "tdq_definitions": lambda given, named: (given or named) and type(named.get("handlers", True)) is bool,
+    "tdq_regions": lambda given, named: given and type(named.get("common", "")) is str,
+    "tdq_expect": lambda given, _: given and all(type(each) is str and each.isidentifier() for each in given),
+    "tdq_start": lambda given, _: given in {("AUTO",), ("COLD",), ("INITIAL",)},
+    "tdq_runaway": lambda given, _: len(given) == 1 and type(given[0]) in {int, float} and given[0] >= 0,
+    "tdq_seed": lambda given, _: len(given) == 1 and type(given[0]) is int,
+}
+"""What a marker's arguments must be; the kit would ignore others, or fail far from the marker."""
+_NAMED = {"tdq_definitions": {"handlers"}, "tdq_regions": {"common"}}
 _DUMPS_SHOWN = 5
 """The number of dumps in the report of a failed test."""
 _RUNAWAY = 10.0
@@ -119,10 +129,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse a misspelt marker of the kit: the test would run without what it asks for.
+    """Refuse a misspelt marker of the kit, and one with wrong arguments: the test would run without what it asks for.
 
     Raises:
-        pytest.UsageError: there is no such marker.
+        pytest.UsageError: there is no such marker, or its arguments are wrong.
     """
     known = {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
     for item in items:
@@ -133,6 +143,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 raise pytest.UsageError(
                     f"{item.nodeid}: unknown marker {marker.name}{did_you_mean(marker.name, sorted(known))}"
                 )
+            if marker.name in _NEEDS:
+                _check_marker(item, marker)
+
+
+def _check_marker(item: pytest.Item, marker: pytest.Mark) -> None:
+    """Refuse wrong arguments of a marker, and a marker of a test that asks for no fixture of the kit.
+
+    Raises:
+        pytest.UsageError: they are wrong, or have no effect.
+    """
+    unknown = marker.kwargs.keys() - _NAMED.get(marker.name, set())
+    if unknown or not _NEEDS[marker.name](marker.args, marker.kwargs):
+        given = ", ".join([*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())])
+        wanted = next(line for line in _MARKERS if line.startswith(marker.name))
+        raise pytest.UsageError(f"{item.nodeid}: marker {marker.name}({given}): allowed is {wanted}")
+    fixtures = getattr(item, "fixturenames", ())
+    if marker in item.own_markers and not any(name.startswith(("tdq_", "_tdq_", "request")) for name in fixtures):
+        raise pytest.UsageError(f"{item.nodeid}: marker {marker.name} does nothing: the test asks for no fixture tdq_*")
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
