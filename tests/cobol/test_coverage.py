@@ -164,3 +164,8 @@ def test_the_coverage_of_a_pytest_run_has_the_programs_that_no_test_runs(pyteste
     assert "SF:cobol/NEVER.cbl\nDA:4,0\nLF:1\nLH:0\n" in records
     assert "SF:cobol/RUNS.cbl\nDA:4,1\nLF:1\nLH:1\n" in records
     assert "BROKEN" not in records
+
+
+def test_the_folder_is_created_where_there_is_none_yet(tmp_path):
+    coverage.write({}, tmp_path / "new" / "cov")
+    assert (tmp_path / "new" / "cov" / "lcov.info").read_text() == ""

@@ -51,6 +51,13 @@ def test_blocks_of_variable_records_are_not_read_as_fixed_ones(tmp_path, cobrix,
     assert texts(path, cobrix, **right) == [row.decode("cp037") for row in ROWS[:count]]
 
 
+def test_blocks_between_bytes_that_are_skipped_are_not_read_as_fixed_records(tmp_path):
+    path = tmp_path / "vb"
+    path.write_bytes(b"HEAD" + vb(ROWS) + b"TAIL")
+    with pytest.raises(DatasetError, match=r"block and record descriptor words chain .* RECFM=VB: "):
+        texts(path, cobrix=False, record_format="F", file_start_offset="4", file_end_offset="4")
+
+
 @pytest.mark.parametrize("mode", ["permissive", "dropmalformed", "failfast"])
 def test_blocks_that_are_cut_where_the_size_fits_are_not_read_as_fixed_records(tmp_path, mode):
     path = tmp_path / "vb"
