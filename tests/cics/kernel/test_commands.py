@@ -150,11 +150,13 @@ def test_a_target_may_be_exchanged_while_running(region: Region) -> None:
 
 
 @pytest.mark.rule("TD-SYSIDERR", "TD-SYSID-LOCAL")
-def test_remote_queues_without_a_link(region: Region) -> None:
+def test_remote_queues_without_a_link(region: Region, make_region: Callable[..., Region]) -> None:
     expect_rule("TD-SYSIDERR", region.readq_td, "REMQ")
     expect_rule("TD-SYSIDERR", region.writeq_td, "NOQ", b"x", sysid="CICB")
     expect_rule("TD-SYSIDERR", region.deleteq_td, "NONE", sysid="CICB")
     assert expect_rule("TD-SYSID-LOCAL", region.writeq_td, "NOQ", b"x", sysid=region.options.sysid) is None
+    short = make_region(sysid="AB")
+    assert expect_rule("TD-SYSID-LOCAL", short.writeq_td, "NOQ", b"x", sysid="AB  ") is None
     assert region.peek("NOQ") == [b"x"]
 
 

@@ -53,6 +53,18 @@ def test_a_queue_that_is_discarded_gives_its_control_intervals_back(reg):
     assert (total["cis_in_use"], total["peak_cis"], total["formatting_writes"]) == (1, 2, 2)
 
 
+@pytest.mark.rule("STATS-PEAKS")
+@pytest.mark.parametrize("name", ["PAYQ", "PHYQ", "LOGQ"])
+def test_the_peak_of_a_queue_that_was_emptied_is_kept_whatever_its_recovstatus(reg, name):
+    reg.install([define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")])
+    for written in ([b"one", b"two", b"three"], [b"one"]):
+        for record in written:
+            reg.writeq_td(name, record)
+        for _ in written:
+            reg.readq_td(name)
+        assert reg.extract_statistics(name)["peak_items"] == 3
+
+
 @pytest.mark.rule("STATS-FAILED-REQUESTS")
 def test_requests_that_failed_are_not_counted(reg):
     assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO
