@@ -109,6 +109,14 @@ def test_what_handle_aid_names_is_called_for_its_key(region, key, got):
     assert begin(region, program, "PAYM", key=key) == got
 
 
+def test_handle_aid_is_not_for_a_command_with_nohandle(region):
+    def program(task):
+        task.handle_aid(PF3=lambda _received: "left")
+        return task.receive(nohandle=True)
+
+    assert begin(region, program, "PAYM", key="PF3") == region.encode("PAYM")
+
+
 def test_a_key_is_given_back_by_none(region):
     def program(task):
         task.handle_aid(PF3=lambda _received: "left")
@@ -196,12 +204,12 @@ def test_a_control_function_is_kept_with_what_was_sent(region, word):
 
 def test_the_cursor_goes_where_the_command_says(region):
     def program(task):
-        task.send_map("PAYMAP", "PAYSET", record(region, "", "", -1), cursor=5)
+        task.send_map("PAYMAP", "PAYSET", record(region, "", "", -1), cursor=0)
         task.send_text(b"", cursor=6)
         task.send_control(cursor=7)
 
     begin(region, program, "PAYM")
-    assert [each.cursor for each in region.screens.screen("T001").sent] == [5, 6, 7]
+    assert [each.cursor for each in region.screens.screen("T001").sent] == [0, 6, 7]
 
 
 def test_the_options_of_send(region):
@@ -390,6 +398,40 @@ def test_immediate_starts_the_next_transaction_without_input(region):
     assert ran == [b"state"]
     begin(region, lambda task: task.return_(transid="NEXT", commarea=b"later"), "PAYM")
     assert ran == [b"state"]
+
+
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [
+        ({"commarea": b"state", "length": 7}, (b"state\0\0", "")),
+        ({"commarea": bytes(32763)}, (bytes(32763), "")),
+        ({"channel": "CHAN"}, (b"", "CHAN")),
+        ({}, (b"", "")),
+    ],
+)
+def test_what_return_passes_goes_to_the_next_transaction_and_to_no_later_one(region, options, got):
+    def next_one(task):
+        seen.append((bytes(task.commarea or b""), task.assign("CHANNEL")))
+
+    seen = []
+    region.register("NEXT", next_one)
+    begin(region, lambda task: task.return_(transid="NEXT", **options), "PAYM")
+    for _ in range(2):
+        region.screens.type("T001", "NEXTWORD")  # of what is typed four characters are the transaction
+        region.run()
+    assert seen == [got, (b"", "")]
+
+
+@pytest.mark.parametrize("options", [{"commarea": b"x"}, {"channel": "CHAN"}, {"immediate": True}])
+def test_return_below_the_highest_level_passes_nothing_on(region, options):
+    def program(task):
+        with pytest.raises(Condition) as caught:
+            task.link("BELOW")
+        return caught.value.name, caught.value.resp2
+
+    region.programs.register("BELOW", lambda task: task.return_(transid="NEXT", **options))
+    seen = begin(region, program, "PAYM")
+    assert seen == ("INVREQ", 2)
 
 
 def test_the_length_of_the_commarea_of_return_is_not_negative(region):
