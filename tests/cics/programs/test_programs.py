@@ -265,6 +265,25 @@ def test_return_passes_its_channel_to_the_next_transaction_of_the_terminal():
     assert [each.data for each in seen] == [b"data"]
 
 
+def test_eibcalen_is_that_of_the_caller_again_when_a_linked_program_has_ended(reg):
+    def outer(task):
+        for program, area in (("SUBP", bytearray(b"abc")), ("BADP", bytearray(b"ab")), ("SUBP", bytearray(b"abcdef"))):
+            try:
+                task.link(program, area)
+            except Abend:
+                seen.append("abend")
+            seen.append(task.eib.eibcalen)
+
+    def first(task):
+        task.link("OUTERP", bytearray(5))
+        seen.append(task.eib.eibcalen)
+
+    seen = []
+    reg.programs.register("OUTERP", outer)
+    reg.start(first).result()
+    assert seen == [5, "abend", 5, 5, 0]
+
+
 @pytest.mark.rule("TASK-ASSIGN-ORGABCODE")
 def test_abcode_is_that_of_the_last_abend_and_orgabcode_that_of_the_first(reg):
     def note(task):
