@@ -88,21 +88,22 @@ def check(
     warnings: list[Problem] = []
     checked: list[tuple[Path, Definitions]] = []
     alone: list[GroupEntry] = []  # of files without a region, which may define terminals for each other
-    for path in paths:
-        try:
-            loaded, file = _load_with_region(path)
-            for errors, doubts in _findings(path, loaded, file):
-                problems += errors
-                warnings += doubts
-            if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
-                problems.append(
-                    Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
-                )
-            alone += loaded.entries if file is None else ()
-            warnings += on_demand.region_check.indirect_rings(loaded)
-            checked.append((path, loaded))
-        except DefinitionError as error:
-            problems += error.problems
+    with on_demand.target.no_plugins():
+        for path in paths:
+            try:
+                loaded, file = _load_with_region(path)
+                for errors, doubts in _findings(path, loaded, file):
+                    problems += errors
+                    warnings += doubts
+                if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
+                    problems.append(
+                        Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
+                    )
+                alone += loaded.entries if file is None else ()
+                warnings += on_demand.region_check.indirect_rings(loaded)
+                checked.append((path, loaded))
+            except DefinitionError as error:
+                problems += error.problems
     warnings += on_demand.region_check.no_facility(alone)
     if as_json:
         shown = {"problems": [_fields(item) for item in problems], "warnings": [_fields(item) for item in warnings]}

@@ -364,13 +364,13 @@ def reading_here(target: RegionTarget, *, programs: bool = False, anywhere: bool
         arguments |= NO_PROGRAMS
     if target.store is not None:
         arguments["definitions"] = ()  # the definitions come from the store, as for a warm start
-    with target.modules() if programs else _no_plugins(), target.open(**arguments) as region:
+    with target.modules() if programs else no_plugins(), target.open(**arguments) as region:
         _say_how_old(target, region)
         yield region
 
 
 @contextmanager
-def _no_plugins() -> Iterator[None]:
+def no_plugins() -> Iterator[None]:
     """Disable plugins of pydantic, for commands that load no program of the user.
 
     To find such plugins, pydantic reads the metadata of every installed package, which is slow.
