@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 import pytest
 
@@ -44,6 +45,16 @@ def test_the_runtime_folder_comes_first(tmp_path, monkeypatch, home):
         assert Address.find(tmp_path) == ADDRESS
     assert Address.find(tmp_path) is None
     assert (tmp_path / "tdqsim").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_file_of_another_server_of_the_same_place_stays_when_the_first_one_ends(tmp_path, monkeypatch, home):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    other = ADDRESS._replace(pid=2, token="other")
+    with ExitStack() as second:
+        with ADDRESS.announced([tmp_path]):
+            second.enter_context(other.announced([tmp_path]))
+        assert Address.find(tmp_path) == other
+    assert Address.find(tmp_path) is None
 
 
 def test_who_only_looks_for_a_server_makes_no_folder(tmp_path, monkeypatch, home):

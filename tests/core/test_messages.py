@@ -159,6 +159,22 @@ def test_a_number_that_is_not_the_next_is_a_lost_link_for_both(number):
             channel.send("HUSH", {})
 
 
+def test_nothing_is_received_behind_a_number_that_is_not_the_next():
+    ends = Ends()
+    late, due = (MessageFrame("HUSH", {}, b"", number).to_bytes() for number in (2, 1))
+    ends.pipe.ends[1].take(late + due)
+    assert ends.arrived[1] == []
+
+
+def test_the_first_message_is_decoded_once():
+    decoder = FrameDecoder(KINDS)
+    one, other = (MessageFrame("HUSH", {}, b"", number) for number in (1, 2))
+    assert decoder.first(one.to_bytes()[:9]) is None
+    first, rest = decoder.first(one.to_bytes()[9:] + other.to_bytes())
+    assert (first, rest) == (one, other.to_bytes())
+    assert decoder.feed(rest) == [other]
+
+
 def test_bytes_that_are_no_message_are_a_lost_link():
     ends = Ends()
     ends.pipe.ends[0].take(b"GET / HTTP/1.1\r\n\r\n")

@@ -124,6 +124,23 @@ def test_the_backup_of_a_damaged_store_is_refused_and_leaves_nothing(tmp_path: P
     with pytest.raises(StoreDamaged, match="LOG"):
         storecheck.backup(tmp_path / "store", tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "mine.txt").write_text("kept", "utf-8")
+    with pytest.raises(StoreDamaged, match="LOG"):
+        storecheck.backup(tmp_path / "store", tmp_path / "copy")
+    assert [each.name for each in (tmp_path / "copy").iterdir()] == ["mine.txt"]
+
+
+def test_the_backup_of_a_store_in_use_leaves_out_what_a_failure_would_discard(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", memory_bytes=1) as store:
+        queue = store.volatile.create_queue(b"V")
+        for _ in range(100):
+            queue.put(b"volatile")
+        assert store.volatile.overflowed
+        assert storecheck.backup(tmp_path / "store", tmp_path / "copy").sound
+    assert [each.name for each in (tmp_path / "copy").iterdir()] == ["durable"]
+    with Store(tmp_path / "copy") as store:
+        assert (store.closed_clean, store.volatile.queue(b"V")) == (False, None)
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------

@@ -253,6 +253,25 @@ def test_a_ring_keeps_the_newest() -> None:
         assert [event.data for event in history.of("PHYQ")] == [b"2", b"3", b"4"]
 
 
+def test_a_history_tells_from_which_event_on_some_may_be_missing_and_records_one_region_at_a_time(
+    tmp_path: Path,
+) -> None:
+    queue = define_tdqueue(name="ONLY", type="INTRA")
+    with Region([queue], supplied_queues=False) as region, Region([queue], supplied_queues=False) as other:
+        history = History(3, path=tmp_path / "history.jsonl").attach(region)  # one event: the state of the queue
+        region.writeq_td("ONLY", b"1")
+        assert not history.dropped
+        region.writeq_td("ONLY", b"2")
+        assert history.dropped
+        with pytest.raises(TdqError, match="this history has another"):
+            history.attach(other)
+        history.close()
+        history.attach(other)  # in memory from now on
+        other.writeq_td("ONLY", b"3")
+        assert [event.data for event in history.of("ONLY")][-1] == b"3"
+        assert [event.data for event in load_history(tmp_path / "history.jsonl")][1:] == [b"1", b"2"]
+
+
 def test_a_history_that_was_cut_to_nothing_is_refused(tmp_path):
     (tmp_path / "history.jsonl").write_bytes(b"")
     with pytest.raises(UsageError, match=r'history\.jsonl: the file is empty; a history begins with \{"format":'):

@@ -64,6 +64,19 @@ def stops_before_qzero(stage: Stage) -> None:
 PLANTED = [(lost_update, "assertion", 30), (two_writers, "deadlock", 30), (stops_before_qzero, "lost trigger", 30)]
 
 
+def never_right(stage: Stage) -> None:
+    raise AssertionError("always")
+
+
+def test_the_first_schedule_that_fails_is_told_by_its_number_and_its_test_has_the_options() -> None:
+    found = explore(never_right, 5, may_wait=True, allow_abends=["AICA"])
+    assert (found.schedules, found.failed_at) == (1, 1)
+    assert str(found) == "schedules: 1 run, 1 different, at least 0 left; schedule 1 failed: assertion"
+    assert found.failure is not None
+    assert "may_wait=True" in found.failure.test
+    assert "allow_abends=['AICA']" in found.failure.test
+
+
 @pytest.mark.parametrize("method", ["pct", "exhaustive"])
 @pytest.mark.parametrize(("scenario", "kind", "within"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
 def test_planted_bugs_are_found_minimised_and_run_again(scenario, kind, within, method) -> None:
