@@ -653,7 +653,7 @@ class Region(RegionBase):
             TypeError: ``records`` is one record, or one of them is neither bytes nor text.
         """
         self._check("seed")
-        found = checked_records("seed", records)
+        found = checked_records(records)
         count = seed(self._core, queue, found)
         if self._core.recorder is not None:
             self._core.recorder.seeded(queue, found)

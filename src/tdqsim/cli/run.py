@@ -96,7 +96,7 @@ class _Request:
     ) -> None:
         if target.directory is None and not target.definitions:
             raise InputError("no region to run: name a region directory, or give --definitions; tdq new pay writes one")
-        target.check_not_served("this run")
+        target.check_not_served()
         self.target = target
         self.file: RegionFile = target.region_file()
         self.definitions = target.load_definitions()

@@ -239,13 +239,10 @@ class RegionTarget:
         with extension("server", "region")(self.server, target) as region:
             yield region
 
-    def check_not_served(self, what: str) -> None:
+    def check_not_served(self) -> None:
         """Check that no server has the store, for a command that makes its own region.
 
         If a server has the directory, and the region gets its own store, a warning says that there are two.
-
-        Args:
-            what: the action of the command, such as ``this run``.
 
         Raises:
             InputError: a server has the store.
@@ -259,10 +256,10 @@ class RegionTarget:
         there = f"{target}: {address.kind} {address.name} is served there by process {address.pid}"
         if self.store is not None:
             raise InputError(
-                f"{there}; {what} needs its own store: give another --store, or none, or start transactions in the"
+                f"{there}; this run needs its own store: give another --store, or none, or start transactions in the"
                 f' server (tdq ceci --store {target} "START TRANSID(T)")'
             )
-        warn(f"{there}; {what} uses its own region, and changes nothing in the server")
+        warn(f"{there}; this run uses its own region, and changes nothing in the server")
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""

@@ -192,7 +192,7 @@ def run(
     if debug not in ("", "stdio") and not (debug.isascii() and debug.isdigit() and int(debug) <= _HIGHEST_PORT):
         raise InputError(f"--debug {debug}: must be a port from 0 to {_HIGHEST_PORT}, or stdio")
     target = RegionTarget(region, definitions or [], store, dd or [])
-    target.check_not_served("this run")
+    target.check_not_served()
     options = {"copybooks": copybooks or (), "on_statement": _print_step if trace else None}
     child = on_demand.child_process.ChildProcess(lambda _lines: _run(source, target, options, terminal, debug))
     for _ in child.lines():

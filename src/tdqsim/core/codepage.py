@@ -300,3 +300,18 @@ def _conversion(source: CodePage, target: CodePage) -> tuple[bytes, bytes]:
             table[byte] = converted
             convertible.append(byte)
     return bytes(table), bytes(convertible)
+
+
+def shown_bytes(text: str, page: CodePage) -> bytes:
+    """Encode text for people; characters that the code page does not have become question marks."""
+    try:
+        return page.encode(text)
+    except ConversionError:
+        return b"".join(_encode_character(page, character) for character in text)
+
+
+def _encode_character(page: CodePage, character: str) -> bytes:
+    try:
+        return page.encode(character)
+    except ConversionError:
+        return page.encode("?")

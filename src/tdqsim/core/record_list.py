@@ -1,4 +1,4 @@
-"""The check of records that are handed over in bulk.
+"""The check of the records that ``seed`` puts on a queue.
 
 ``bytes(5)`` is five X'00' and a bytes object is a sequence of numbers, so records that are not checked turn a forgotten
 pair of brackets into records of X'00'.
@@ -14,20 +14,19 @@ from tdqsim.errors import WrongType
 _BYTES: Final = (bytes, bytearray, memoryview)
 
 
-def checked_records(what: str, records: Iterable[bytes | str]) -> list[bytes | str]:
+def checked_records(records: Iterable[bytes | str]) -> list[bytes | str]:
     """The records as a list, each bytes or text.
 
     Args:
-        what: the name of the call, for the message.
         records: the records.
 
     Raises:
         TypeError: a single record is given in place of several, or one of them is neither bytes nor text.
     """
     if isinstance(records, (str, *_BYTES)):
-        raise WrongType(f"{what}: records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
+        raise WrongType(f"seed: records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
     found = list(records)
     for at, record in enumerate(found):
         if not isinstance(record, (str, *_BYTES)):
-            raise WrongType(f"{what}: records[{at}] is {record!r:.40}; allowed is bytes or str")
+            raise WrongType(f"seed: records[{at}] is {record!r:.40}; allowed is bytes or str")
     return found

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from tdqsim.core.argument_types import explains_wrong_types
@@ -178,14 +178,6 @@ class DataSetDirectory:
             except OSError as error:
                 raise DatasetIOError(name, f"cannot be rolled off: {error.strerror}") from error
         return deleted
-
-    def dsnames(self) -> Iterator[str]:
-        """Return the names of all data sets, sorted; a library counts as one data set."""
-        for entry in sorted(self.root.iterdir()) if self.root.is_dir() else ():
-            try:
-                yield parse_dsname(entry.name).name
-            except DsnameError:
-                continue  # a file that is no data set, such as the directory of the labels
 
     def label(self, path: Path) -> Dcb:
         """Return the DCB in the label of the data set at ``path``; an empty one if there is no label.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.core.capitals import capitals as capitals
     from tdqsim.core.clock import NS_PER_SECOND as NS_PER_SECOND
     from tdqsim.core.codepage import CodePage, codepage
+    from tdqsim.core.codepage import shown_bytes as shown_bytes
     from tdqsim.core.control import Address as Address
     from tdqsim.core.engine import Engine, EngineStopped
     from tdqsim.core.fiber import WAIT as WAIT
@@ -71,7 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.cics.ship.network": ("FarLink",),
         "tdqsim.core.capitals": ("capitals",),
         "tdqsim.core.clock": ("NS_PER_SECOND",),
-        "tdqsim.core.codepage": ("CodePage", "codepage"),
+        "tdqsim.core.codepage": ("CodePage", "codepage", "shown_bytes"),
         "tdqsim.core.control": ("Address",),
         "tdqsim.core.engine": ("Engine", "EngineStopped"),
         "tdqsim.core.hexadecimal": ("hex_bytes",),

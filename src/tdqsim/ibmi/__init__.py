@@ -39,7 +39,6 @@ from tdqsim.ibmi.layouts import (
     unpack_decimal,
 )
 from tdqsim.ibmi.layouts import char as char
-from tdqsim.ibmi.layouts import shown_bytes as shown_bytes
 from tdqsim.ibmi.lock_manager import LockEntry
 from tdqsim.ibmi.messages import MESSAGE_TYPES as MESSAGE_TYPES
 from tdqsim.ibmi.messages import MESSAGES as MESSAGES

@@ -12,7 +12,7 @@ from functools import cache
 from struct import Struct
 from typing import Any
 
-from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.core.codepage import CodePage, codepage, shown_bytes
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.facts import table
 from tdqsim.named import NamedTuple
@@ -160,21 +160,6 @@ def formats() -> Mapping[str, Format]:
 def layout(name: str) -> Format:
     """The format with this name; KeyError when there is none."""
     return formats()[name]
-
-
-def shown_bytes(text: str, page: CodePage) -> bytes:
-    """Encode text for display: a character that is not in the code page becomes a question mark."""
-    try:
-        return page.encode(text)
-    except ConversionError:
-        return b"".join(_character(one, page) for one in text)
-
-
-def _character(one: str, page: CodePage) -> bytes:
-    try:
-        return page.encode(one)
-    except ConversionError:
-        return page.encode("?")
 
 
 def shown_char(text: str, length: int, page: CodePage) -> bytes:

@@ -22,13 +22,13 @@ from types import MappingProxyType
 from typing import Final
 
 from tdqsim.core.clock import NS_PER_SECOND
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, shown_bytes
 from tdqsim.facts import table
 from tdqsim.ibmi.byte_parameters import Arguments
 from tdqsim.ibmi.declare import Declaration, declared_program
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.joblog import job_of_log
-from tdqsim.ibmi.layouts import pack_binary, shown_bytes
+from tdqsim.ibmi.layouts import pack_binary
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
 from tdqsim.ibmi.open_list import ListSelection, LoggedMessage, OpenList
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, shown_bytes
 from tdqsim.facts import table
 from tdqsim.ibmi.byte_parameters import Arguments
 from tdqsim.ibmi.declare import Declaration, declared_program
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.layouts import pack_binary, shown_bytes
+from tdqsim.ibmi.layouts import pack_binary
 from tdqsim.ibmi.messages import MESSAGES, filled_text
 from tdqsim.ibmi.objects import SYSTEM_LIBRARIES
 from tdqsim.ibmi.system_values import SYSTEM_VALUES, shown, shown_time

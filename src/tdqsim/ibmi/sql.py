@@ -20,6 +20,7 @@ from fnmatch import translate
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from tdqsim.core.codepage import shown_bytes
 from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError
 from tdqsim.facts import table
@@ -28,7 +29,6 @@ from tdqsim.ibmi.cl_processor import command
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.messages import EscapeMessage
 from tdqsim.ibmi.qsys2 import Services
 from tdqsim.ibmi.sql_text import SERVED, SqlError, SqlExpression, SqlFunction, SqlLiteral, SqlMarker, SqlName

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, Final, NoReturn, Self
 
 from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.core.codepage import shown_bytes
 from tdqsim.errors import WrongValue
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.sql_text import DIGITS, SqlError, SqlTypeName, not_served
 from tdqsim.named import NamedTuple

@@ -69,12 +69,11 @@ def fit_versions() -> tuple[int, ...]:
     return tuple(int(row["value"]) for row in table("spark") if row["name"] == "java_version")
 
 
-def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+def cache_folder() -> Path:
     """Where class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache directory."""
-    environ = os.environ if environ is None else environ
-    if environ.get("TDQ_CACHE"):
-        return Path(environ["TDQ_CACHE"])
-    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tdqsim"
+    if folder := os.environ.get("TDQ_CACHE"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tdqsim"
 
 
 @cache

@@ -63,7 +63,7 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
         raise UsageError(f"data queue {queue!r}: LIBRARY/NAME is needed, such as QGPL/ORDERS")
     sent = [
         SeedEntry(page.encode(each) if isinstance(each, str) else bytes(each), None)
-        for each in checked_records("seed", records)
+        for each in checked_records(records)
     ]
     return seed_entries(owner, name, library, sent)
 

@@ -12,7 +12,6 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.encoding import encode
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy, check_user
 from tdqsim.cics.model.queue import IntraTdQueue
@@ -20,7 +19,7 @@ from tdqsim.cics.model.space import IntraSpace
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import why_no_hook
 from tdqsim.core.clock import Clock
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, shown_bytes
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import Fiber
 from tdqsim.core.notices import Notice, Notices
@@ -507,7 +506,7 @@ class RegionData:
     @explains_wrong_types
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
-        return encode(self.codepage, text)
+        return shown_bytes(text, self.codepage)
 
     @explains_wrong_types
     def text(self, record: bytes) -> str:

@@ -235,11 +235,6 @@ def _file(entry: FileEntry, _region: RegionData) -> dict[str, Any]:
     return {"name": entry.name, "dsname": entry.dsname or entry.name, **entry.requests}
 
 
-def file_record(entry: FileEntry, region: RegionData) -> StatisticsRecord:
-    """The statistics of one file (DFHA17DS)."""
-    return _record("A17", _file(entry, region))
-
-
 def reset_file(entry: FileEntry) -> None:
     """Set the counts of a file to 0."""
     entry.requests = dict.fromkeys(entry.requests, 0)

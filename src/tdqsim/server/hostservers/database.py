@@ -15,8 +15,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tdqsim.hosting import CodePage
-from tdqsim.ibmi import EscapeMessage, Job, ParameterError, PreparedSql, SqlError, SqlSession, SqlValue, shown_bytes
+from tdqsim.hosting import CodePage, shown_bytes
+from tdqsim.ibmi import EscapeMessage, Job, ParameterError, PreparedSql, SqlError, SqlSession, SqlValue
 from tdqsim.named import NamedTuple
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.command import sent_text

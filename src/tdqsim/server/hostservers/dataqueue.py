@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from tdqsim.hosting import Entry, JobInternals
-from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError, shown_bytes
+from tdqsim.hosting import Entry, JobInternals, shown_bytes
+from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tdqsim.hosting import CodePage, codepage
-from tdqsim.ibmi import MESSAGE_TYPES, Message, shown_bytes
+from tdqsim.hosting import CodePage, codepage, shown_bytes
+from tdqsim.ibmi import MESSAGE_TYPES, Message
 from tdqsim.server.hostservers.frames import block
 
 _EBCDIC = codepage(37)

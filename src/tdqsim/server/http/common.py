@@ -28,13 +28,6 @@ from tdqsim.server.users import User
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_ANSWERED_AFTER_THE_END: Final = frozenset(
-    {
-        "getRegion", "getSystem", "listDumps", "listIncidents", "listNotices", "listRefusedApis", "listRefusedCommands",
-        "listSystemNotices", "streamHistory",
-    }
-)  # fmt: skip
-"""The operations that are answered for a region or system that has ended; of the others nothing would be true."""
 _SOON: Final = (
     0.02  # most requests are answered within this time; for longer ones, a disconnect of the client is watched
 )
@@ -45,35 +38,36 @@ async def _served(request: Request) -> Host:
     return host
 
 
-async def _region_of_path(
-    request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
-) -> Region:
-    region = host.region(name)
-    if (why := why_ended(region)) and not _is_answered_after_the_end(request):
+async def _region_named(name: str, host: Annotated[Host, Depends(_served)], _user: Caller) -> Region:
+    return host.region(name)
+
+
+async def _active_region(region: Annotated[Region, Depends(_region_named)]) -> Region:
+    if why := why_ended(region):
         raise RegionClosed(f"region {region.applid}: {why}")
     return region
 
 
-async def _system_of_path(
-    request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
-) -> System:
-    system = host.system(name)
-    if (why := why_ended(system)) and not _is_answered_after_the_end(request):
+async def _system_named(name: str, host: Annotated[Host, Depends(_served)], _user: Caller) -> System:
+    return host.system(name)
+
+
+async def _active_system(system: Annotated[System, Depends(_system_named)]) -> System:
+    if why := why_ended(system):
         raise SystemClosed(f"system {system.name}: {why}")
     return system
 
 
-def _is_answered_after_the_end(request: Request) -> bool:
-    """Whether the operation of a request tells why a region or system has ended, or what it did before."""
-    return request.scope["route"].operation_id in _ANSWERED_AFTER_THE_END
-
-
 Served = Annotated[Host, Depends(_served)]
 """The host of the application."""
-PathRegion = Annotated[Region, Depends(_region_of_path)]
-"""The region that the path names, for a user who has the role of the route's operation."""
-PathSystem = Annotated[System, Depends(_system_of_path)]
-"""The IBM i system that the path names, for a user who has the role of the route's operation."""
+PathRegion = Annotated[Region, Depends(_active_region)]
+"""The region that the path names, for a user who has the role of the route's operation; it must not have ended."""
+EndedRegion = Annotated[Region, Depends(_region_named)]
+"""As :data:`PathRegion`, for operations that tell why a region has ended, or what it did before."""
+PathSystem = Annotated[System, Depends(_active_system)]
+"""As :data:`PathRegion`, for an IBM i system."""
+EndedSystem = Annotated[System, Depends(_system_named)]
+"""As :data:`EndedRegion`, for an IBM i system."""
 
 
 class Routes(APIRouter):

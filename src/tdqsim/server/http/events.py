@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, may_still
-from tdqsim.server.http.common import PathRegion, Routes, Served
+from tdqsim.server.http.common import EndedRegion, Routes, Served
 from tdqsim.server.http.values import Position
 
 routes = Routes()
@@ -89,7 +89,7 @@ async def events(
 async def history(
     host: Served,
     request: Request,
-    region: PathRegion,
+    region: EndedRegion,
     position: Position = 0,
     follow: Annotated[bool, Query(description="continue with new events")] = True,
     last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="continue after this event")] = "",

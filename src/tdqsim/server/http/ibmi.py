@@ -24,7 +24,7 @@ from tdqsim.server.answers.ibmi import (
 )
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import PathSystem, Routes, Served
+from tdqsim.server.http.common import EndedSystem, Routes, Served
 from tdqsim.server.http.in_jobs import Jobs
 from tdqsim.server.http.values import Line, RequestBody, plain
 from tdqsim.server.notices import why_ended
@@ -46,7 +46,7 @@ async def systems(host: Served, _user: Caller) -> list[SystemSummary]:
 
 
 @routes.operation("getSystem")
-async def system(host: Served, system: PathSystem, _user: Caller) -> IbmiSystemState:
+async def system(host: Served, system: EndedSystem, _user: Caller) -> IbmiSystemState:
     """One system, with its libraries and its active jobs."""
 
     def look() -> IbmiSystemState:

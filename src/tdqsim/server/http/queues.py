@@ -18,7 +18,7 @@ from tdqsim.server.answers.regions import QueueDepth, QueuePage, RegionSummary
 from tdqsim.server.answers.tables import QueueExplanation, TdqueueOptions, TdqueueState
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import PathRegion, Routes, Served, as_task
+from tdqsim.server.http.common import EndedRegion, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, plain, values_out
 from tdqsim.server.notices import why_ended
 from tdqsim.server.users import User
@@ -79,7 +79,7 @@ async def regions(host: Served, _user: Caller) -> list[RegionSummary]:
 
 
 @routes.operation("getRegion")
-async def region(host: Served, region: PathRegion) -> RegionSummary:
+async def region(host: Served, region: EndedRegion) -> RegionSummary:
     """One region."""
     return await host.ask(lambda: _about(region))
 

@@ -29,6 +29,7 @@ from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may, note_for_audit
 from tdqsim.server.http.common import (
+    EndedRegion,
     PathRegion,
     Routes,
     Served,
@@ -186,14 +187,14 @@ async def explain(host: Served, region: PathRegion, number: int) -> TaskExplanat
 
 
 @routes.operation("listDumps")
-async def dumps(host: Served, region: PathRegion) -> list[DumpState]:
+async def dumps(host: Served, region: EndedRegion) -> list[DumpState]:
     """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""
     dumps = await host.ask(lambda: list(region.diagnostics.failures))
     return [cast("DumpState", dump.as_dict()) for dump in dumps]
 
 
 @routes.operation("listIncidents")
-async def incidents(host: Served, region: PathRegion) -> list[IncidentState]:
+async def incidents(host: Served, region: EndedRegion) -> list[IncidentState]:
     """What needs attention now: deadlocks, long waits, units of work in doubt, full queues, refused commands.
 
     Abends have dumps.
