@@ -99,7 +99,7 @@ class UnknownAttribute(UsageError, AttributeError):
 
 
 class NotInstalled(TdqError):
-    """A program or package that the call needs is not installed; the message says which, and how to install it."""
+    """A program or package that the call needs is not installed; the message names it, and how to install it."""
 
 
 class ExtraMissing(NotInstalled):

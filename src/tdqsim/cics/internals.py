@@ -76,7 +76,7 @@ class RegionInternals:
 
     @property
     def watched(self) -> bool:
-        """Whether a recorder or a hook looks at every command."""
+        """Whether a recorder or a hook is called for every command."""
         return self._core.is_watched
 
     @property

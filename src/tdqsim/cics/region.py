@@ -222,7 +222,7 @@ class Recovery:
 
         Args:
             name: the coordinator's name for it. The same name finds it again later, also after a restart.
-            task: hand over this task's unit of work under the name; the task begins another one.
+            task: transfer this task's unit of work under the name; the task begins another one.
 
         Returns:
             The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.

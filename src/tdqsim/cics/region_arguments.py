@@ -283,7 +283,7 @@ def _check_arguments(**given: object) -> None:
 
 
 def _check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
-    """Refuse groups that a security policy could not look up, or would take letter by letter.
+    """Refuse groups that a security policy could not find, or would treat as single letters.
 
     Raises:
         TypeError: the text names the argument, its value and the allowed form.

@@ -103,7 +103,7 @@ class _Group(TyperGroup):
 
 
 _DEFAULTS: Final = {"dataset": "look"}
-"""The command of a group that is meant where its name is left out."""
+"""The default command of a group."""
 _INSTALL: Final = (
     ": tdq csd takes DEFINE, ALTER and INSTALL for the CSD in the store; definitions: in region.yaml are installed at "
     "the start, and CREATE TDQUEUE installs in a session of tdq ceci"
@@ -121,7 +121,7 @@ _INSTEAD: Final = {
     "layout": ": tdq dataset layout",
     "schema": ": tdq check --schema KIND",
 }
-"""What to do instead of commands that people look for."""
+"""What to do instead of commands that users expect."""
 
 
 class _Commands(_Group):

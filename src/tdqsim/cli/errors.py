@@ -36,7 +36,7 @@ class Exit(IntEnum):
 
 
 class InputError(TdqError):
-    """The user's input cannot be used; the text says what is allowed."""
+    """The user's input cannot be used; the text names what is allowed."""
 
 
 class CommandFailed(TdqError):

@@ -1,6 +1,6 @@
 """A region or a job in a server, with the methods of a local one that commands use.
 
-The package that speaks to servers brings them (:mod:`tdqsim.cli.extensions`, kind ``server``).
+The package of the client provides them (:mod:`tdqsim.cli.extensions`, kind ``server``).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.regionfile import RegionFile
 
 NO_PROGRAMS: Final[dict[str, Any]] = {"handlers": (), "settings": {}}
-"""The arguments of a region that imports no handlers and looks for no COBOL programs."""
+"""The arguments of a region that imports no handlers and no COBOL programs."""
 
 RegionOption = Annotated[
     Path | None,
@@ -131,7 +131,7 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     parser = command.make_parser(ctx)
     given, words = _parsed(parser, args, own)
     anywhere = [each.metavar for each in arguments] == ["QUEUE"]
-    free = not any(given.get(name) for name in _OPTIONS)  # nothing else says where the queues are
+    free = not any(given.get(name) for name in _OPTIONS)  # nothing else names the directory of the queues
     named = (at for at, each in enumerate(words if anywhere else words[:1]) if _names_region(each, free=free or not at))
     number = next(named, -1)
     word = words[number] if number >= 0 else ""
@@ -399,7 +399,7 @@ def unknown_outside(region: Region | ServedRegion) -> frozenset[str]:
 
 
 def say_no_store(target: RegionTarget, region: Region | ServedRegion) -> None:
-    """Say that a region of this command is empty, because no store was named and no server has it."""
+    """Warn that a region of this command is empty, because no store was named and no server has it."""
     if target.store is None and hasattr(region, "options"):
         aside("no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at")
 
@@ -409,7 +409,7 @@ _OF_ONE_RUN: Final = frozenset({"TASK", "UOW", "UOWENQ", "UOWLINK"})
 
 
 def say_forgotten(resource: str, options: Iterable[str]) -> None:
-    """Say which attributes of a resource SET has changed for nothing, because the region ends with the command.
+    """Warn of attributes that SET has changed without effect, because the region ends with the command.
 
     The store keeps the attributes of a trigger. Tasks and units of work are no resources of a later start.
     """

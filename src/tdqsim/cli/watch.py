@@ -24,7 +24,7 @@ class Behind:
         self.outcomes = Outcomes()
 
     def tell(self) -> None:
-        """Tell the failures, and what may surprise.
+        """Print the failures, and what may be unexpected.
 
         Raises:
             typer.Exit: a task abended, or something did not happen; the exit code is 1.

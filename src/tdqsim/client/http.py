@@ -231,7 +231,7 @@ def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
 
 @contextmanager
 def _losing(connection: HTTPConnection) -> Iterator[list[bool]]:
-    """Convert the loss of the connection to :class:`LostConnection`; the list tells whether the request was sent."""
+    """Convert the loss of the connection to :class:`LostConnection`; the list shows whether the request was sent."""
     sent: list[bool] = []
     try:
         yield sent

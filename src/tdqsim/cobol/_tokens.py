@@ -73,7 +73,7 @@ def readable(text: str) -> str:
 
 
 def words(text: str, file: str) -> Iterator[Word]:
-    """The words of a preprocessed text; ``file`` is its name until a mark says another."""
+    """The words of a preprocessed text; ``file`` is its name until a mark gives another."""
     place = WordPlace(file, 1)
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)

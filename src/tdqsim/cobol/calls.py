@@ -129,7 +129,7 @@ def _names_of(declared: ExecCommand) -> tuple[str, str]:
 
 
 def _paragraph(declared: ExecCommand) -> Issue:
-    """Ask the paragraph that a test runs how the program goes on."""
+    """Let the paragraph that a test runs decide where the program continues."""
 
     def ask(level: Level, rows: Sequence[int]) -> None:
         del rows
@@ -448,7 +448,7 @@ def too_long(declared: ExecCommand) -> list[tuple[str, str]]:
 
 
 def _warning_of(issue: Issue, declared: ExecCommand, cut: list[tuple[str, str]]) -> Issue:
-    """Do a command with names that are too long; a warning says so once."""
+    """Do a command with names that are too long; a warning is given once."""
 
     def warn_and_issue(level: Level, rows: Sequence[int]) -> None:
         for word, text in cut:

@@ -2,7 +2,7 @@
 
 The region of a case needs the programs of all its transactions; a case names further programs. From a program follows
 each program that one of its commands or CALLs names as a literal. A name that is the value of an item is not followed:
-its program is compiled when it is first needed. Errors are not told here but by the case that needs the program.
+its program is compiled when it is first needed. Errors are reported not here but by the case that needs the program.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def run_cases(path: Path, only: str = "") -> Iterator[CaseResult]:
 
 
 def run_case(path: Path, file: CaseFile, case: Case, *, check_only: bool = False) -> CaseResult:
-    """Run one case, or only look for mistakes in it."""
+    """Run one case, or only check it for mistakes."""
     result = CaseResult(path, case.name)
     try:
         with _region(Path(file.region), case.given) as region:

@@ -1,4 +1,4 @@
-"""Do work that runs programs in a process of its own: what a program does to its process ends that work, and is told.
+"""Do work that runs programs in a process of its own: what a program does to it ends that work, and is reported.
 
 The process is forked, and sends lines of text. Signals of the keyboard go to the parent alone, which passes on the
 interrupt and waits, so that the work ends in order; when the parent is killed, the process ends as well. Its temporary
@@ -27,7 +27,7 @@ _END_WITH_PARENT: Final = 1
 
 _LOOKS: Final = 5
 _BETWEEN_LOOKS: Final = 0.02
-"""Seconds; a process that does not end within all looks is interrupted again."""
+"""Seconds between checks; a process that has not ended after all of them is interrupted again."""
 _TO_END: Final = 10.0
 """Seconds in which a process that was interrupted may end in order, before it is interrupted once more."""
 
@@ -117,7 +117,7 @@ def _work_and_leave(work: Work, send: int, folder: str) -> NoReturn:
         try:
             with os.fdopen(send, "w", encoding="utf-8") as lines:
                 return work(lines)
-        except KeyboardInterrupt:  # told by the parent
+        except KeyboardInterrupt:  # set by the parent
             return Exit.INTERRUPTED
 
     code = 1

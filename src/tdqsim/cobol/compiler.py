@@ -99,7 +99,7 @@ class Options:
     """How programs are compiled.
 
     Attributes:
-        copybooks: folders in which COPY looks, in order.
+        copybooks: folders that COPY searches, in order.
         flags: further options of ``cobc``.
         ebcdic_order: whether comparisons and sorts order characters as EBCDIC does.
         paragraphs: whether programs can begin at any paragraph, for tests of paragraphs.
@@ -375,8 +375,9 @@ def _without_options(text: bytes, *, free: bool) -> bytes:
     """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
     A comma in SQL is replaced by a mark, because the preprocessor drops commas; without it an indicator variable could
-    not be told from the next host variable. Comments of SQL (``--``) are removed. COPY in EXEC CICS is an option, which
-    the preprocessor would take for a statement, so a mark stands for it. The number of lines does not change.
+    not be distinguished from the next host variable. Comments of SQL (``--``) are removed. COPY in EXEC CICS is an
+    option, which the preprocessor would take for a statement, so a mark stands for it. The number of lines does not
+    change.
     """
     lines = without_margins(text.replace(b"\r\n", b"\n").split(b"\n"), free=free)
     for at, line in enumerate(lines):

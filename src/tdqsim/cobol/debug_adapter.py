@@ -1,8 +1,8 @@
 """The debug adapter: what a client of the Debug Adapter Protocol (an editor) can do with COBOL programs.
 
 :class:`DebugServer` waits on a port of the loopback address, or uses given streams, and serves one client at a time. A
-client that attaches watches all COBOL programs of the process; when it disconnects, they go on without stops. Threads
-are tasks, frames are the programs of LINK, XCTL and CALL, scopes are the sections of a program and its EIB.
+client that attaches watches all COBOL programs of the process; when it disconnects, they continue without stops.
+Threads are tasks, frames are the programs of LINK, XCTL and CALL, scopes are the sections of a program and its EIB.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Client:
             self.close()
 
     def close(self) -> None:
-        """Let all programs go on without stops."""
+        """Let all programs continue without stops."""
         watching.detach()
         self._session.close()
 
@@ -361,7 +361,7 @@ class DebugServer:
             self._client.tell(event, body)
 
     def close(self, exit_code: int = 0) -> None:
-        """Tell the client that the programs have ended, and stop serving."""
+        """Report to the client that the programs have ended, and stop serving."""
         self._closed = True
         self.tell("terminated")
         self.tell("exited", {"exitCode": exit_code})

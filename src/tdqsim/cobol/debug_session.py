@@ -2,7 +2,7 @@
 
 The programs call :meth:`DebugSession.on_statement` before each statement and command. To stop one, that call does not
 return: the thread of the region carries out what the debugger asks (:meth:`DebugSession.ask`), one call after another,
-until the debugger lets it go on. So storage is only read and changed by the thread that owns it, and only while nothing
+until the debugger continues it. So storage is only read and changed by the thread that owns it, and only while nothing
 else changes it. Meanwhile no task of the region, nor of its engine, runs, and a simulated clock stands still.
 """
 
@@ -32,7 +32,7 @@ _PROGRAM_CHECK: Final = "ASRA"
 _IN: Final = "stepIn"
 _OUT: Final = "stepOut"
 _HANDLES: Final = 100_000
-"""The number of variables that a client can look into during one stop."""
+"""The number of variables with parts that a client can expand during one stop."""
 
 
 class NotStopped(TdqError):
@@ -114,7 +114,7 @@ class DebugSession:
             self._hold(level.task, place, reason, why or what)
 
     def _reason(self, level: Level, what: str, place: str) -> tuple[str, str]:
-        """Why to stop: the reason, empty for none, and what there is to say about it."""
+        """Why to stop: the reason, empty for none, and a text about it."""
         task, run = level.task, level.run_number
         last, self._last = self._last, (task, run, place, what)
         same_line = last[:3] == (task, run, place)
@@ -155,7 +155,7 @@ class DebugSession:
             self._hold(level.task, "", "exception", text)
 
     def _hold(self, task: Task, place: str, reason: str, text: str) -> None:
-        """Do what the debugger asks until it lets the program go on."""
+        """Serve the requests of the debugger until it continues the program."""
         with self._lock:
             if not self._open:
                 return
@@ -174,7 +174,7 @@ class DebugSession:
             self._drain()
 
     def _drain(self) -> None:
-        """Answer what was asked too late; it finds that the program is not stopped."""
+        """Answer the requests that came too late: the program is not stopped."""
         while True:
             try:
                 call = self._work.get_nowait()
@@ -247,7 +247,7 @@ class DebugSession:
         return _Step(task, mode, depth_of(levels_of(task)[-1]))
 
     def close(self) -> None:
-        """Let the programs go on, and stop none again."""
+        """Let the programs continue, and stop none again."""
         with self._lock:
             self._open = False
             self._pause, self._step = "", None

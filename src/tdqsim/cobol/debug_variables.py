@@ -2,7 +2,7 @@
 
 A node is an item with its subscripts, such as ``05 LINE-TEXT (2)``. Its children are the items of a group, or the
 occurrences of a table. Storage is read and written through ``/proc/self/mem``, because an item of the LINKAGE SECTION
-is wherever the program has set its address: where that is no storage, the kernel refuses, and the process goes on.
+is wherever the program has set its address: where that is no storage, the kernel refuses, and the process continues.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ the level its programs are cancelled, so that the next level gets fresh storage,
 The CALL of a command reaches :meth:`Level.command`. Its outcomes:
 
 ================================  =====================================================================
-the command ends, or a condition  DFHEI-NUMBER is 0 and the program goes on
+the command ends, or a condition  DFHEI-NUMBER is 0 and the program continues
 has a label                       DFHEI-NUMBER is the label's number
 RETURN, ABEND, a condition        the level is left by longjmp; the exception is kept, and raised again
 without a handler                 when the level is over (no exception may pass COBOL's frames)
@@ -115,7 +115,7 @@ class Level:
         settings: how programs run here.
         statement: the current EXEC SQL or EXEC DLI, its host variables called A1, A2, ...
         storage: the storage of the task's programs.
-        branch: the number of the label that the program goes to; 0 to go on.
+        branch: the number of the label that the program goes to; 0 to continue.
         ended: whether the current command ends the level normally.
         in_statement: the address of libcob's record of the program whose statement is watched; 0 between statements.
         run_number: the number of the run among all runs of the process.
@@ -258,7 +258,7 @@ class Level:
             error = self.error
             self._clear()
         if error is not None:
-            # TaskReturn is a normal end: no one reads its traceback, which would keep frames and their objects alive.
+            # TaskReturn is a normal end: a traceback would keep frames and their objects alive.
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
 
     def _runaway_ms(self, task: Task) -> int:

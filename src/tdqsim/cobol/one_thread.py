@@ -1,6 +1,6 @@
 """One thread at a time runs COBOL: the run-time has one state for the process.
 
-Regions with COBOL may be handed over from one thread to another, but two threads must not have open regions that have
+Regions with COBOL may be passed from one thread to another, but two threads must not have open regions that have
 run COBOL: their programs would get each other's storage and records.
 """
 

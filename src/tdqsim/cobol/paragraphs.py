@@ -87,7 +87,7 @@ def _found(names: Sequence[str], name: str) -> str:
 
 
 def paragraph_step(level: Answered, text: str) -> int:
-    """Do one of the commands of such a program; returns the number that the program goes on with."""
+    """Do one of the commands of such a program; returns the number of the paragraph where the program continues."""
     run = level.settings.paragraph
     if run is None:
         return 0

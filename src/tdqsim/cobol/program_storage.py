@@ -31,7 +31,7 @@ from tdqsim.hosting import did_you_mean
 from tdqsim.named import NamedTuple
 
 MEMORY: Final = "/proc/self/mem"
-"""By this file storage is read where an address may be wrong: the kernel refuses, and the process goes on."""
+"""By this file storage is read where an address may be wrong: the kernel refuses, and the process continues."""
 _REFERENCE: Final = re.compile(
     r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^():]*)\))?\s*(?:\((?P<start>[^():]+):(?P<length>[^():]*)\))?\s*$"
 )

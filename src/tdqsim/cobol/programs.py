@@ -90,7 +90,7 @@ class CobolPrograms:
 
     Attributes:
         verbs: the functions for verbs; more may be added.
-        stubs: the stubs in the order in which they are asked; more may be added.
+        stubs: the stubs in the order in which they are tried; more may be added.
         settings: how the programs run.
     """
 

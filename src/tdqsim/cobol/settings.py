@@ -59,7 +59,7 @@ class Settings:
 
     Attributes:
         modules: the module of a program by name; None when there is none.
-        stubs: the stubs, which are asked first.
+        stubs: the stubs, which are tried first.
         verbs: functions by verb that answer commands instead of the region.
         paragraph: the paragraph that a test runs now, or None.
         on_statement: called with each statement, or None.

@@ -22,7 +22,7 @@ _PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: |warning: )?(.*)", re.DOTALL
 
 
 class SourceFinding(NamedTuple):
-    """What the check says of a command.
+    """What the check finds about a command.
 
     Attributes:
         wrong: whether it is a mistake; else tdqsim does not simulate what CICS has.

@@ -1,6 +1,6 @@
 """SQL statements of programs: one form for each statement, its kind, its tables, its cursor and its host variables.
 
-No SQL is interpreted: the words of a statement are looked at only to tell which statement it is, so that a test can
+No SQL is interpreted: the words of a statement only identify the statement, so that a test can
 select it. In the one form, words are in upper case and separated by one blank, and literals are unchanged:
 
 >>> statement_of("select NAME into :WS-NAME from PROD.CUST where ID=:WS-ID")

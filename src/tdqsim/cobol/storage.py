@@ -54,7 +54,7 @@ class TaskStorage:
         cursors: its open SQL cursors, by program and name.
         yields: how many of its commands have given up control, see ``facts/suspends.tsv``.
         yields_known: how often it had given up control or waited when its processor time was last looked at;
-            -1 before the first look.
+            -1 before the first check.
     """
 
     __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "page", "yields", "yields_known")

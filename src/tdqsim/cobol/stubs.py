@@ -93,7 +93,7 @@ class StubSettings(Protocol):
     """The settings of the programs of a region, for stubs.
 
     Attributes:
-        stubs: the stubs in the order in which they are asked.
+        stubs: the stubs in the order in which they are tried.
         paragraph: the paragraph that a test runs now, or None.
     """
 

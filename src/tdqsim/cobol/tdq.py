@@ -216,7 +216,7 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
             **options,
         )
         if made.options.code_page.encode("A") != b"A":
-            programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # records that stay ASCII are told
+            programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # reports records that stay ASCII
         before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
         made.register(_TRANSID, programs.program(source))
         outcomes = Outcomes()

@@ -154,7 +154,7 @@ _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
 }
 _LANGUAGES: Final = ("SQL", "DLI")
 _WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP", "CALL"})
-"""The words at which the walk stops for a closer look."""
+"""The words at which the scan stops for a closer examination."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
 

@@ -209,7 +209,7 @@ class Turns:
             except Exception as error:  # noqa: BLE001  (any exception of the function is the fiber's result)
                 fiber.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
                 if fiber.abandon is not None:
-                    fiber.abandon()  # the function may have failed before it did anything, for lack of memory, say
+                    fiber.abandon()  # the function may have failed before it did anything, as for lack of memory
             self._finish(fiber)
             del call, fiber  # an idle worker must not keep them alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:

@@ -91,7 +91,7 @@ def raise_wrong_type(
         function: the function with its annotations.
         args: its positional arguments, ``self`` included.
         kwargs: its keyword arguments.
-        encoder: the call that makes bytes of text, such as ``region.encode``: the cure for text where bytes are wanted.
+        encoder: the call that makes bytes of text, such as ``region.encode``, for errors about text in place of bytes.
 
     Raises:
         TypeError: an argument, or an element of a list or tuple, has a wrong type; chained to ``error``.

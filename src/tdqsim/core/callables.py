@@ -1,8 +1,8 @@
-"""Checks of the functions that users hand over: handlers, programs, exits, scenarios.
+"""Checks of the functions that users pass: handlers, programs, exits, scenarios.
 
 A call of an async function, an async generator function or a generator function runs none of its lines: it returns an
 object that somebody has to drive, which nothing here does. A task of such a handler would end normally without having
-done anything, so it is refused where it is handed over. So is a function that cannot take the arguments that it will be
+done anything, so it is refused where it is passed. So is a function that cannot take the arguments that it will be
 called with.
 """
 

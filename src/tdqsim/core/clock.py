@@ -12,10 +12,10 @@ Three kinds of waiting
 
 When the machine's clock is set
     Forward: a real clock follows it, as after the machine has slept. Back: a real clock runs on, so that no wait is
-    longer than it was asked to be, and stays ahead of the machine's clock from then on. Whoever is in
-    :attr:`Clock.on_set_back` hears of it. What has passed meanwhile is told by the machine's second clock, which nobody
-    sets. The two are compared when a thread begins and ends to sleep, and not at each reading. A simulated clock does
-    not care: its waits jump.
+    longer than requested, and stays ahead of the machine's clock from then on. The functions in
+    :attr:`Clock.on_set_back` are called. The time that has passed meanwhile is that of the monotonic clock. The two are
+    compared when a thread begins and ends to sleep, and not at each reading. A simulated clock is not affected: its
+    waits jump.
 
 A clock belongs to the thread of its dispatcher, like everything that is simulated. Other threads may only read it and
 call :meth:`Clock.wake`.

@@ -2,7 +2,7 @@
 
 A private folder of the user has a small file for each directory and each store that is served. The folder is ``tdqsim``
 in ``XDG_RUNTIME_DIR``, otherwise ``tdqsim-UID`` in ``/tmp``, otherwise ``.tdqsim`` in the home directory: the first
-that belongs to the user or can be created. Commands look in all of them, because the environment of the server may
+that belongs to the user or can be created. Commands search all of them, because the environment of the server may
 differ.
 
 A file contains the address (a Unix socket in the same folder; without Unix sockets a port on loopback) and the token.
@@ -87,7 +87,7 @@ class Address(NamedTuple):
 def _candidates() -> Iterator[Path]:
     """The possible places of the folder, in the order of preference."""
     if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
-        import tempfile  # every command looks here; modules that are rarely needed are imported later
+        import tempfile  # every command runs this; modules that are rarely needed are imported later
 
         yield Path(tempfile.gettempdir()) / "tdqsim-user"
         return

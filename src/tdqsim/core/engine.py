@@ -45,10 +45,10 @@ class ResultReceiver(Protocol):
     """Where the engine puts the result of a call; a :class:`concurrent.futures.Future` is one."""
 
     def cancelled(self) -> bool:
-        """Whether the result is not wanted any more; called in any thread."""
+        """Whether the result is no longer needed; called in any thread."""
 
     def set_result(self, result: Any, /) -> None:
-        """Set the result; InvalidStateError if there is one, or it is not wanted."""
+        """Set the result; InvalidStateError if there is one, or it is no longer needed."""
 
     def set_exception(self, exception: BaseException, /) -> None:
         """Set the exception; InvalidStateError as for a result."""
@@ -153,7 +153,7 @@ class Subscription:
         return events
 
     def offer(self, event: object) -> None:
-        """Add an event if it is wanted; called by the engine."""
+        """Add an event if the listener receives it; called by the engine."""
         if self._wanted is not None and not self._wanted(event):
             return
         self._events.append(event)

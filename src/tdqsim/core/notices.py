@@ -1,16 +1,16 @@
 """Notices: what was asked for and will not happen, with the reason and the cure.
 
-A region and a system each have one stream of them. Whoever finds that something will not happen *says* it to the
+A region and a system each have one stream of them. A part that finds that something will not happen *gives* it to the
 stream, and needs to know nothing of who reads: a script's standard error, the report of a failed test, a command and
 its exit code, a console, a log. Each of these is a *subscriber*, a function that is called with each new notice.
 
 While a stream has no subscriber and logging is not configured, its notices are written to standard error, as Python
-does with exceptions that nobody has handled. So a script that knows nothing of notices has them before it, and a
+does with unhandled exceptions. So a script that does not use notices shows them, and a
 program that shows them itself, or has configured logging, does not have them twice. :meth:`Notices.silence` ends this
 for a stream.
 
 The texts are facts: ``facts/notices.tsv`` has a row for each event, with templates of the resource, the reason and the
-cure. The same id, resource and reason are said once while the cause lasts, and counted.
+cure. The same id, resource and reason are given once while the cause lasts, and counted.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Notices:
         exc_info: BaseException | None = None,
         **inserts: Any,
     ) -> bool:
-        """Say that something will not happen, in the words of ``facts/notices.tsv``, and log the event.
+        """Report that something will not happen, in the words of ``facts/notices.tsv``, and log the event.
 
         Args:
             event: the row.
@@ -147,7 +147,7 @@ class Notices:
             inserts: what the templates name, by the vendor's names of it: ``queue``, ``transid``, ``task``, ...
 
         Returns:
-            Whether it is new: it was not said before, or no longer lasted.
+            Whether it is new: it was not given before, or no longer lasted.
         """
         words = self._wordings(event, inserts)
         lines = own_lines(traceback) if isinstance(traceback, BaseException) else traceback
@@ -160,7 +160,7 @@ class Notices:
         return self._add(words._replace(reason=reason, cure=cure, task=task, traceback=lines, time_ns=time_ns))
 
     def clock_set_back(self, back_ns: int, ahead_ns: int) -> None:
-        """Say that the machine's clock was set back; see :attr:`tdqsim.core.clock.Clock.on_set_back`."""
+        """Report that the machine's clock was set back; see :attr:`tdqsim.core.clock.Clock.on_set_back`."""
         self.say("clock_set_back", seconds=round(back_ns / NS_PER_SECOND), ahead=round(ahead_ns / NS_PER_SECOND))
 
     def add(self, message_id: str, resource: str, reason: str, cure: str = "", **more: Any) -> bool:
@@ -174,7 +174,7 @@ class Notices:
             more: ``severity``, ``event``, ``task`` and ``traceback`` of it.
 
         Returns:
-            Whether it is new: it was not said before, or no longer lasted.
+            Whether it is new: it was not given before, or no longer lasted.
         """
         notice = Notice(message_id, resource, _bounded(reason), _bounded(cure), time_ns=self._time_ns(), **more)
         if self._log is not None:
@@ -204,7 +204,7 @@ class Notices:
         return True
 
     def over(self, resource: str, message_id: str = "") -> None:
-        """The cause of a resource's notices, or of those with one id, has ended: it is said anew if it comes back."""
+        """The cause of a resource's notices, or of those with one id, has ended; it gets a new notice if it returns."""
         counts = self._counts.get(resource)
         if counts is not None:
             left = {key: said for key, said in counts.items() if message_id not in ("", key[0])}
@@ -271,6 +271,6 @@ def _write(source: str, notice: Notice) -> None:
     logging = sys.modules.get("logging")
     if sys.stderr is None or (logging is not None and logging.getLogger(_PACKAGE).hasHandlers()):
         return
-    with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+    with suppress(OSError, ValueError):  # no process reads it any more, or it is closed
         sys.stderr.write(f"tdqsim: {source}: {notice}\n")
         sys.stderr.flush()

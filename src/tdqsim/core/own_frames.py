@@ -1,4 +1,4 @@
-"""Tells the user's frames from those of this package: what a message, a dump or a traceback shows of a call stack.
+"""The user's frames among those of this package: what a message, a dump or a traceback shows of a call stack.
 
 The user's are all outside the package, and the examples. A module that stands between a program and this package, such
 as one that counts commands, is left out too if it sets ``__tracebackhide__ = True``, pytest's name for that.

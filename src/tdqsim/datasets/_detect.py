@@ -189,7 +189,7 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> FoundFormat 
     Args:
         data: the beginning of a file, or all of it.
         whole: the data is the whole file.
-        lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
+        lrecl: the length of the fixed records that the caller reads. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
     """
     found = next((found for found in _worded(data, whole=whole) if found.dcb is not None), None)
@@ -302,7 +302,7 @@ class FollowedWords:
     def blocks(self, pieces: Iterable[bytes], *, tolerant: bool = False) -> None:
         """Follow the words of blocks and of the records in them, to the first damaged block or, if tolerant, on.
 
-        Where none of the first blocks is whole, these are no blocks, and following them to the end would tell no more.
+        Where none of the first blocks is whole, these are no blocks, and following them to the end would show no more.
         """
         data, base, at, problem = b"", 0, 0, ""
         for piece in pieces:

@@ -23,7 +23,7 @@ _BARE = re.compile(r"[*A-Z@#$][A-Z0-9@#$_./*]*", re.ASCII)
 
 
 class ClWord(str):
-    """A value as written; ``quoted`` tells whether it was in apostrophes, ``raw`` are the bytes of ``X'...'``."""
+    """A value as written; ``quoted``: whether it was in apostrophes, ``raw`` are the bytes of ``X'...'``."""
 
     __slots__ = ("quoted", "raw")
     quoted: bool
@@ -37,7 +37,7 @@ class ClWord(str):
 
     @classmethod
     def of_text(cls, text: str) -> Self:
-        """A word for a value that no one has written, such as that of a variable; names and special values are bare."""
+        """A word for a value without a written form, such as that of a variable; names and special values are bare."""
         bare = text.rstrip(" ")
         return cls(text, quoted=not _BARE.fullmatch(bare) or bare in _OPERATORS)
 

@@ -37,7 +37,7 @@ _DEFINING = ("DEFINE", "USERDEFINE", "ALTER")
 class _Line(NamedTuple):
     text: str
     number: int
-    continued: bool  # a value goes on in column 1 of the next line, without a blank
+    continued: bool  # a value continues in column 1 of the next line, without a blank
 
 
 class CsdCommand(NamedTuple):

@@ -375,7 +375,7 @@ class _FileReader:
         resource, faults = build(kind, without_type_remote(kind, attributes), group)
         title = self.title(kind, attributes)
         for fault in faults:
-            if fault.attribute not in no_text:  # else that is said of it, and not that it is missing
+            if fault.attribute not in no_text:  # otherwise the message would be about it, and not that it is missing
                 line = node.lines.get(fault.attribute, node.line)
                 self.problem(line, fault.message, resource=title, attribute=fault.attribute, value=fault.value)
         if resource is None or no_text:

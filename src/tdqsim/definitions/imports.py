@@ -34,7 +34,7 @@ class ImportReport(NamedTuple):
         action: ``skipped``: it is not in the result; ``kept``: it is in the result, but needs a check; ``changed``: it
             is in the result in another form.
         message: the reason.
-        fault: whether text that was meant for the import is dropped or cut; it is not for commands of other kinds.
+        fault: whether text that belongs to the import is dropped or cut; it is not for commands of other kinds.
     """
 
     line: int
@@ -165,11 +165,11 @@ class Importer:
         return Imported(Definitions(tuple(self.entries)), tuple(reports))
 
     def skipped(self, line: int, subject: str, message: str, *, fault: bool = True) -> None:
-        """Report a part of the text that is not in the result; it is no fault if it was not meant for the import."""
+        """Report a part of the text that is not in the result; it is no fault if it does not belong to the import."""
         self._report(line, subject, "skipped", message, fault=fault)
 
     def hint(self, word: str, names: Collection[str]) -> str:
-        """The name that was probably meant, for the end of a report; none for reports beyond the limit."""
+        """The most similar name, for the end of a report; none for reports beyond the limit."""
         if len(self.reports) >= LIMITS["import_reports"] or any(name.startswith(word.upper()) for name in names):
             return ""
         return did_you_mean(word, names)

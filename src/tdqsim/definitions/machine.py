@@ -11,7 +11,7 @@
       ATI-UNKNOWN-TRANSACTION: {message: DFHTD0184}
 
 A region or system that is given this file answers as the machine does. ``resp`` is the name or number of a condition,
-``resp2`` a number, ``abend`` the code of the abend if nobody handles the condition, ``message`` the id of the message
+``resp2`` a number, ``abend`` the code of the abend if the condition is not handled, ``message`` the id of the message
 instead of the one that the rule's row names. Keys that are missing leave the simulator's value. ``tdq probe compare``
 writes the file with ``--adopt``.
 """

@@ -11,7 +11,7 @@ from tdqsim.facts._tables import table
 
 
 class _Inserts(dict[str, object]):
-    """A notice must not fail for want of an insert."""
+    """A notice must not fail for lack of an insert."""
 
     def __missing__(self, key: str) -> str:
         return "????"

@@ -1,6 +1,6 @@
 """The rules of behaviour: the rows of ``rules.tsv``, each with its source.
 
-A rule's confidence tells how good the source is, see :data:`CONFIDENCE`. Where a rule is not confirmed, a real CICS
+A rule's confidence is the quality of its source, see :data:`CONFIDENCE`. Where a rule is not confirmed, a real CICS
 region or IBM i system may behave differently.
 """
 

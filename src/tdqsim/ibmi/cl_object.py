@@ -34,7 +34,7 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
 
     Raises:
         EscapeMessage: CPF1002 not allocated in time; CPF1085 an object was not found, or the user is not authorized to
-            it, as ``diagnostics`` tell.
+            it; see ``diagnostics``.
         ParameterError: there is no such state or scope, there are too many objects, or the wait time is invalid.
     """
     job.begin("ALCOBJ")
@@ -62,7 +62,7 @@ def dlcobj(job: JobCore, objects: Sequence[tuple[str, str]], scope: str = "*JOB"
         scope: ``*JOB`` or ``*THREAD``.
 
     Raises:
-        EscapeMessage: CPF1005 an object was not found, or the user is not authorized to it, as ``diagnostics`` tell;
+        EscapeMessage: CPF1005 an object was not found, or the user is not authorized to it, see ``diagnostics``;
             nothing is released.
     """
     job.begin("DLCOBJ")

@@ -153,7 +153,7 @@ def dltdtaq(job: JobCore, dtaq: str, library: str = "") -> None:
 
     Raises:
         EscapeMessage: CPF2105 and CPF2110 not found, or no queue matches; CPF2189 and CPF2182 not authorized, CPF9503
-            in use; CPF2117 of several queues some were not deleted, as ``diagnostics`` tell.
+            in use; CPF2117 of several queues some were not deleted, see ``diagnostics``.
     """
     name, library = place(dtaq, library)
     job.begin("DLTDTAQ", name, library)

@@ -149,7 +149,7 @@ class Job(JobBase):
 class StartedJob(Generic[T_co]):
     """The handle of a job that ``system.start`` has started, or SBMJOB.
 
-    An exception that ends its program is raised by :meth:`result`; if nobody waits for that, a notice tells of it.
+    An exception that ends its program is raised by :meth:`result`; if no caller waits for that, a notice is given.
 
     Attributes:
         job: the job.

@@ -113,7 +113,7 @@ class LockManager:
         def attempt() -> bool | WaitMark:
             job.check_usable()
             if self.blocked(job, *requests):
-                self._wake(*requests)  # this job goes on waiting, so another one may be able to have its lock
+                self._wake(*requests)  # this job continues to wait, so another one may be able to get its lock
                 return WAIT
             for request in requests:
                 self.hold(job, request, scope)

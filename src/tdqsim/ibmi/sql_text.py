@@ -37,7 +37,7 @@ SERVED: Final = (
     " SELECT from one of TABLE(QSYS2.RECEIVE_DATA_QUEUE(...)), TABLE(QSYS2.DATA_QUEUE_ENTRIES(...)),"
     " QSYS2.DATA_QUEUE_INFO and SYSIBM.SYSDUMMY1, with WHERE, ORDER BY and FETCH FIRST; VALUES; SET SCHEMA"
 )
-"""What a refusal says."""
+"""The text of a refusal."""
 
 
 class SqlError(TdqError):

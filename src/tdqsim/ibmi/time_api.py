@@ -34,7 +34,7 @@ def qwccvtdt(
         input_time_zone: ``*SYS``, ``*UTC`` or a name such as ``Europe/Berlin``.
         output_time_zone: likewise.
         precision: ``0`` for milliseconds, ``1`` for microseconds.
-        input_time_indicator: accepted without effect; it tells which of two equal local times is meant.
+        input_time_indicator: accepted without effect; it selects one of two equal local times.
 
     Returns:
         Eight bytes for ``*DTS``, otherwise characters: century digit and date, time, fraction.

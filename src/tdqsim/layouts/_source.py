@@ -77,7 +77,7 @@ def read_bounded(path: Path, most: int) -> bytes:
 class SourceText:
     """The program text of one file without comments and number columns; maps each offset to its line and column.
 
-    ``note`` says what of the lines was not read as it looks, for a message about the text; empty for nothing.
+    ``note``: what of the lines was read otherwise than it appears, for a message about the text; or empty.
     """
 
     file: str

@@ -5,7 +5,7 @@ There are two tables of rules for numbers (:attr:`Rules.numbers`; ``facts/rules.
 ``IBM``
     As programs of Enterprise COBOL see them, compiled with NUMPROC(NOPFD). The signs of zoned and packed numbers are A,
     C, E and F (plus), B and D (minus); a zoned number has its sign in one place, a separate sign is ``+`` or ``-``.
-    A blank or X'00' before the last digit counts as zero, because the machine does not look at the left half of such a
+    A blank or X'00' before the last digit counts as zero, because the machine ignores the left half of such a
     byte. Any other byte is corrupt.
 ``Cobrix``
     As Cobrix reads files: signs C, D and F; the sign of a zoned number may be anywhere; blanks and X'00' are passed
@@ -316,7 +316,7 @@ def _parse_anywhere(field: Field, data: bytes, meaning: bytes, rules: Rules, fam
 
 
 def _parse_in_places(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
-    """A DISPLAY number by IBM's rules: each place has what the PICTURE says, and one place has the sign."""
+    """A DISPLAY number by IBM's rules: each position has what the PICTURE gives, and one position has the sign."""
     meaning = data.translate((_EBCDIC_BYTES if family == EBCDIC_FAMILY else _ASCII_BYTES).meanings)
     if not meaning.strip(_SKIPPED):
         return _blank(field, data, rules)

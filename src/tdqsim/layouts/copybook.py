@@ -142,7 +142,7 @@ def parse_copybook(
 
 
 def _explained(error: LayoutError, note: str) -> LayoutError:
-    """The error with what was not read as it looks: a period after the last column explains one that is missing."""
+    """The error, with what was read otherwise than it appears, such as a period after the last column."""
     if note.startswith("nothing after column"):
         return LayoutError(str(error).replace(PERIOD, note)) if PERIOD in str(error) else error
     return LayoutError(f"{error}; {note}") if note else error

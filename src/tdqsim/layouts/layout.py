@@ -65,7 +65,7 @@ class FieldFound:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """A field that tells which redefinitions a record has, for data sets with several kinds of records.
+    """A field that determines which redefinitions a record has, for data sets with several kinds of records.
 
     Attributes:
         field: path of the field with the segment id.
@@ -87,7 +87,7 @@ class Layout:
         rules: code page and number formats.
         renames: level 66 names; they are decoded only by :meth:`value`.
         root: name of the level 01 group that contained the fields; empty if there was none.
-        segments: the field that tells which redefinitions a record has; None: all. See :meth:`with_segments`.
+        segments: the field that determines which redefinitions a record has; None: all. See :meth:`with_segments`.
         variable_size_occurs: ``shift_record`` (as in COBOL, a table of variable length takes only the space of its
             occurrences) or ``max_size`` (it always takes the space of its maximum).
     """
@@ -229,7 +229,7 @@ class Layout:
         """Return the same layout for records of several kinds: a redefinition that a record does not have is None.
 
         Args:
-            field: the field that tells the kind of a record; it must be outside tables.
+            field: the field that determines the kind of a record; it must be outside tables.
             ids: for each redefinition, the values of the field for which a record has it.
 
         Raises:

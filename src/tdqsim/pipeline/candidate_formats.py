@@ -1,6 +1,6 @@
-"""The formats that may be those of a file, with the options that tell them to a read.
+"""The formats that may be those of a file, with the options of a read for each.
 
-They are detected by :mod:`tdqsim.datasets`. A read that is told one of them is tried on the first bytes of the file.
+They are detected by :mod:`tdqsim.datasets`. A read with the options of one is tried on the first bytes of the file.
 """
 
 from __future__ import annotations

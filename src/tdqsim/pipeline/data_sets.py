@@ -68,7 +68,7 @@ def read_data_set(
     Args:
         spark: the session.
         path: files, directories or patterns, local or of an object store.
-        columns: the columns wanted, in this order; None for all.
+        columns: the columns to return, in this order; None for all.
         stage: where the Parquet files are kept; None to decode each time the frame is used.
         options: those of ``format("qsam")``.
 
@@ -246,7 +246,7 @@ def stage_data_set(
     Args:
         path: files, directories or patterns, local or of an object store.
         stage: the directory that holds them, in a subdirectory for each set of inputs, options and columns.
-        columns: the columns wanted, in this order; None for all.
+        columns: the columns to return, in this order; None for all.
         engine: where tasks run; this process by default.
         progress: called with a label, the bytes that tasks in this process have read, and all bytes.
         options: those of ``format("qsam")``.

@@ -37,7 +37,7 @@ class RecordDecoder:
     Args:
         layout: the layout.
         shape: names and types of the columns.
-        columns: names of the top-level columns wanted, in this order; None for all.
+        columns: names of the top-level columns to return, in this order; None for all.
         corrupt: whether the last column is a list of the corrupt fields, which are null.
         strict: whether the number of a table that the table does not allow is a corrupt field.
 

@@ -128,7 +128,7 @@ class RecordEncoder:
 
 
 class _Length:
-    """Gives each record the length that its length field says."""
+    """Gives each record the length in its length field."""
 
     def __init__(self, options: QsamOptions) -> None:
         assert options.layout is not None
@@ -143,7 +143,7 @@ class _Length:
         """The record, with X'00' added, or without fields at its end that are null or blank.
 
         Raises:
-            ConversionError: the record has more values than fit the length that it says.
+            ConversionError: the record has more values than fit the length in its length field.
         """
         try:
             size = self._size_of(record, 0) + self._options.length_adjustment
@@ -291,7 +291,7 @@ def _texts(item: Field, array: pa.Array, page: CodePage) -> tuple[Bytes, Mask]:
 
 
 def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask] | None:
-    """Unscaled 64-bit numbers, and a mask of those that are too large; None if the fast path cannot tell."""
+    """Unscaled 64-bit numbers, and a mask of those that are too large; None if the fast path does not apply."""
     if item.digits > LONG_DIGITS:
         return None
     if pa.types.is_signed_integer(array.type):

@@ -1,4 +1,4 @@
-"""Expressions over the fields of a record, in options that say how long a record is and which redefinitions it has.
+"""Expressions over the fields of a record, in options that give a record's length and its redefinitions.
 
     RECORD_TYPE = 'C' || in(RECORD_TYPE, 'P', 'E')
     LENGTH_1 * 10 + 4

@@ -61,7 +61,7 @@ class Finding:
         value: its value, in words.
         confidence: how certain it is.
         reason: the evidence for it.
-        options: the options that tell it to a read.
+        options: the options of a read for it.
     """
 
     what: str

@@ -41,7 +41,7 @@ class SparkNotStarted(TdqError):
 
 
 class JavaMissing(NotInstalled):
-    """There is no Java that Spark runs on; the message says what to do."""
+    """There is no Java that Spark runs on; the message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

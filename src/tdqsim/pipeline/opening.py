@@ -160,7 +160,7 @@ def _codec_by_bytes(path: str) -> str:
         with Path(path).open("rb") as file:
             head = file.read(10)
     except OSError:
-        return ""  # who opens it says so
+        return ""  # the caller reports it
     if head.startswith((b"PK\x03\x04", b"\xfd7zXZ\x00")):
         kind = "a zip archive" if head[:2] == b"PK" else "an xz file"
         raise DatasetError(f"{path}: this is {kind}, by its first bytes; unpack it first")

@@ -34,7 +34,7 @@ def place(path: str | Path) -> Path:
 
     try:
         target: Any = UPath(text)
-        target.fs  # noqa: B018 - made when it is asked for
+        target.fs  # noqa: B018 - made at the first access
     except (ImportError, OSError, ValueError) as error:
         raise DatasetError(f"{text}: no such place can be reached: {error}") from error
     return target  # type: ignore[no-any-return]
@@ -129,7 +129,7 @@ def _uploaded(path: Any) -> Iterator[Path]:
 
 
 def no_room(path: Path, error: OSError) -> DatasetError | None:
-    """The error for a full disk, which says what to do; None when the cause was something else."""
+    """The error for a full disk, which names the remedy; None when the cause was something else."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return None
     return DatasetError(f"{path}: there is no room for it; make some and run it again: finished parts are kept")

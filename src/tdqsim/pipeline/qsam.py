@@ -65,7 +65,7 @@ class QsamDataSource(DataSource):
 
     cobrix = False
     teller: Accumulator[dict[str, str]] | None = None
-    """How tasks tell the driver what is corrupt; :func:`register` sets it."""
+    """How tasks report to the driver what is corrupt; :func:`register` sets it."""
 
     @classmethod
     def name(cls) -> str:

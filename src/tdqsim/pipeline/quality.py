@@ -1,12 +1,12 @@
 """The quality of the data of a read: how many values of each column are corrupt or null, and the first corrupt one.
 
-A corrupt value is null in permissive mode (a number of occurrences out of range stays), so nothing in the rows tells it
+A corrupt value is null in permissive mode (a number of occurrences out of range stays), so nothing in the rows shows it
 from a value that is not there. The decoder knows it: the counts cost nothing where no value is corrupt. Tasks count for
 themselves, and the counts are added in the order of the parts, so that the first corrupt value is the first in the
 data.
 
-A frame that is read in Spark has no place for them. Its tasks tell the driver by an accumulator what they found, and
-the driver warns once for each read, with the counts of the first task that found a corrupt value. Where there is no
+A frame that is read in Spark has no place for them. Its tasks report what they found to the driver by an accumulator,
+and the driver warns once for each read, with the counts of the first task that found a corrupt value. Without an
 accumulator (a Connect server has its driver elsewhere), each worker writes it to its standard error.
 """
 
@@ -175,7 +175,7 @@ class Shown(dict[str, str]):
 
 
 class Telling:
-    """How an accumulator adds what tasks tell: a sentence for each read with corrupt values."""
+    """How an accumulator adds what tasks report: a sentence for each read with corrupt values."""
 
     def zero(self, value: dict[str, str]) -> dict[str, str]:
         """The value in a task."""
@@ -192,7 +192,7 @@ class Telling:
 
 
 def telling(spark: SparkSession) -> Accumulator[dict[str, str]] | None:
-    """The accumulator by which tasks of a session tell the driver; None for a Connect session, which has none."""
+    """The accumulator by which tasks of a session report to the driver; None for a Connect session, which has none."""
     context = getattr(spark, "sparkContext", None)
     return None if context is None else _accumulator(context)
 
@@ -204,7 +204,7 @@ def _accumulator(context: SparkContext) -> Accumulator[dict[str, str]]:
 
 
 def tell(teller: Accumulator[dict[str, str]] | None, read: str, quality: Quality) -> None:
-    """In a task: tell what is corrupt in a part of a read."""
+    """In a task: report what is corrupt in a part of a read."""
     if not quality.corrupt:
         return
     more = sum(each.corrupt > 0 for each in quality.columns.values()) - _COLUMNS_SHOWN
@@ -222,7 +222,7 @@ _written: dict[str, str] = {}
 
 
 def _show(text: str) -> None:
-    """Warn in the driver, in the thread that receives what tasks tell; an error there would end the job."""
+    """Warn in the driver, in the thread that receives what tasks report; an error there would end the job."""
     try:
         warnings.warn_explicit(text, DataQualityWarning, "tdqsim", 1)
     except DataQualityWarning:  # the user has made warnings errors

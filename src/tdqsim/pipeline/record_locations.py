@@ -158,7 +158,7 @@ def _cut_up(starts: Ints, lengths: Ints, width: int, spare: Mask) -> tuple[Ints,
     return np.repeat(starts, pieces_each) + number * width, np.where(last, left, width)
 
 
-# records that say how long they are -----------------------------------------------------------------------------------
+# records that contain their length -----------------------------------------------------------------------------------
 
 
 def by_length_field(options: QsamOptions) -> Walk:
@@ -190,7 +190,7 @@ def by_counters(options: QsamOptions) -> Walk:
 
 
 def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], frozenset[Path]] | None:
-    """What tells the redefinitions that a record lacks; None where all records have the same fields."""
+    """What determines the redefinitions that a record lacks; None where all records have the same fields."""
     unions = [
         {item.path for item in fields} for groups in layout.groups.values() for fields in groups if len(fields) > 1
     ]

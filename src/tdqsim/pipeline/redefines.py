@@ -42,7 +42,7 @@ HOW_TO_TELL = (
 
 
 def refuse_unknown_places(layout: Layout, told: Collection[Path]) -> None:
-    """Refuse a layout in which a field follows a table that only some records have, if nothing tells which do.
+    """Refuse a layout in which a field follows a table that only some records have, if nothing determines which do.
 
     Args:
         layout: the layout.

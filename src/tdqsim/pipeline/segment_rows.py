@@ -1,6 +1,6 @@
 """The segments of rows that are to be written: which redefinitions a record has, and the records below a root.
 
-``redefine_segment_id_map`` says which redefinitions a record has, by its segment field, as for a read. The others must
+``redefine_segment_id_map`` gives the redefinitions of a record, by its segment field, as for a read. The others must
 be null; in a format with lengths, the record ends with its segment. ``segment-children`` makes several records of a
 row: the root, and below it, depth first, the elements of its tables of child segments. A child has the fields outside
 the segments from its root, and the first id of its segment.

@@ -38,7 +38,7 @@ MOST_CORES = 8
 
 
 class SparkMissing(ExtraMissing):
-    """PySpark is not installed; the message says what to do."""
+    """PySpark is not installed; the message names the remedy."""
 
 
 def _spark() -> Any:

@@ -90,13 +90,13 @@ class ReadPlan:
     Attributes:
         options: the checked options; their layout and record format are those of the read.
         full: all columns.
-        schema: the columns wanted.
+        schema: the columns to return.
         generated: names of the columns that locate a record.
-        decoder: decodes the columns wanted that the layout has; None without a layout, or with a family.
+        decoder: decodes those of the columns that the layout has; None without a layout, or with a family.
         family: decodes root segments with their child segments, if they are tables in a row.
         segment: decodes the segment field.
         segment_of: for redefinitions that only some segments have, the ids of these segments.
-        rules: the rules that say which redefinitions a record has.
+        rules: the rules that give the redefinitions that a record has.
         name: the name of the read, which no other one has.
     """
 

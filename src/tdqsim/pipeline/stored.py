@@ -238,7 +238,7 @@ class _System:
         return JobInternals(self._job).take_entries(self._queues[name], entries)
 
     def commit(self) -> None:
-        """Nothing to do: each change is made when it is asked for, marks before the entries that they are about."""
+        """Nothing to do: each change is made at once, marks before the entries that they describe."""
 
 
 Stored = _Region | _System

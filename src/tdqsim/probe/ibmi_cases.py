@@ -23,7 +23,7 @@ FIELDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """The field of an observation, by the kind of its step. The results of all other kinds are message ids.
 
-A message id may also follow these values, after a slash. RETURNED tells how a message was returned: as an escape
+A message id may also follow these values, after a slash. RETURNED gives how a message was returned: as an escape
 message, in the error code, or not at all.
 """
 MESSAGE: Final = "MESSAGE"

@@ -155,7 +155,7 @@ class _Run:
         raise _Left(reason)
 
     def _look(self, words: Sequence[str]) -> str:
-        """The value of a step that looks at results or at the parameters of the last call."""
+        """The value of a step that reads results or the parameters of the last call."""
         if words[0] == "same":
             return "yes" if self.results[words[1]] == self.results[words[2]] else "no"
         storage = bytes(self.last[int(words[1]) - 1] or b"")

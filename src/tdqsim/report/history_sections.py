@@ -35,7 +35,7 @@ def add_flows(found: Flows, digest: Digest, name: str, site: Site | None = None)
         found: the flows.
         digest: the digest of a region or system.
         name: the name of the region or system.
-        site: the region with its definitions, which tell data sets and remote queues from other queues.
+        site: the region with its definitions, which distinguish data sets and remote queues from other queues.
     """
     if site is not None:
         found.define(name, site.sysid, site.definitions)

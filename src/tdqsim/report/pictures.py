@@ -2,7 +2,7 @@
 
 Each function returns a :class:`~tdqsim.report.parts.Drawing`, which a script of the page draws. Charts over time have
 two sets of positions, by order and by clock: in a test nearly everything happens at one moment of a frozen clock, and
-in a run of hours the order says little.
+in a run of hours the order shows little.
 """
 
 from __future__ import annotations

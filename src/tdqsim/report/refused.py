@@ -164,5 +164,5 @@ class RefusedCommands:
         return before is None
 
     def now(self, time_ns: int) -> list[RefusedGroup]:
-        """The groups that last."""
+        """The groups that still hold."""
         return [each for each in self if each.lasts(time_ns)]

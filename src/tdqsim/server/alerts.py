@@ -1,7 +1,7 @@
 """Alerts: the incidents of all regions that begin and end, and the tasks that abend, for listeners in the event loop.
 
 The engine calls :meth:`Alerts.abended` for each abend. The other incidents are states, so they are looked for every few
-seconds, and compared with those of the look before. Without a listener nothing is looked for. A listener that does not
+seconds, and compared with those of the check before. Without a listener there are no checks. A listener that does not
 take its alerts loses the oldest; nothing here waits for it.
 """
 
@@ -86,7 +86,7 @@ class Alerts:
 
     Args:
         host: the regions.
-        look_seconds: the seconds between two looks.
+        look_seconds: the seconds between two checks.
     """
 
     def __init__(self, host: Host, look_seconds: float = BOUNDS["incident_look_seconds"]) -> None:
@@ -132,7 +132,7 @@ class Alerts:
                 self._loop.call_soon_threadsafe(self._publish, alert)
 
     async def look(self) -> None:
-        """Look for incidents, and publish those that have begun or ended since the last look."""
+        """Check for incidents, and publish those that have begun or ended since the last check."""
         found: dict[tuple[_Place, str, str], Incident] = {}
         for place, look in self._looks().items():
             present = await asyncio.wrap_future(self._host.engine.outside(look))

@@ -51,7 +51,7 @@ class EngineBridge:
         return future
 
     def look(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run a call in the engine's thread that only looks: it may not wait, nor change anything. Call it in the loop.
+        """Run a call in the engine's thread that only reads: it may not wait, nor change anything. Call it in the loop.
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
@@ -78,7 +78,7 @@ class EngineBridge:
         if not self._woken:
             self._woken = True
             self.wakes += 1
-            with suppress(RuntimeError):  # the loop is closed: nobody waits for the result
+            with suppress(RuntimeError):  # the loop is closed: no request waits for the result
                 self.loop.call_soon_threadsafe(self._take)
 
     def _take(self) -> None:

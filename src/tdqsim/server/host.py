@@ -151,7 +151,7 @@ class _Recorder:
         self._host.waits.task_ended(self._region)
 
     def _say_left(self, task: Task, error: BaseException | None) -> None:
-        """Make a notice of an exception such as SystemExit, which is no abend, and which nobody outside receives here.
+        """Make a notice of an exception such as SystemExit, which is no abend, and which has no receiver here.
 
         A task ends while this exception is handled, so it is the present one.
         """
@@ -511,7 +511,7 @@ class Host:
         return await self.submit(call, name=name)
 
     async def look(self, call: Callable[[], T]) -> T:
-        """Run a call in the engine's thread that only looks: no task is started for it, and it must not wait.
+        """Run a call in the engine's thread that only reads: no task is started for it, and it must not wait.
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.

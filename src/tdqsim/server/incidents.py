@@ -112,7 +112,7 @@ def _space(region: Region) -> Iterator[Incident]:
 
 
 def incidents_of_system(system: System, refusals: Refusals) -> list[Incident]:
-    """The incidents of an IBM i system: what it said that does not happen, and the refused operations of its jobs."""
+    """The incidents of an IBM i system: its notices, and the refused operations of its jobs."""
     said = [_not_done(each)._replace(page=()) for each in system.notices.lasting if each.severity == "error"]
     refused = refusals.now(system.clock.time_ns())
     return said + [Incident("Refused", each.what, each.cure, (), each.id, each.begun_ns) for each in refused]

@@ -19,10 +19,10 @@ _QUEUE = "TDQUEUE("
 
 
 def lasting(region: Region) -> Iterator[Notice]:
-    """What a region has said and is still so, without abends.
+    """The notices of a region that still hold, without abends.
 
     What it has said of an intrapartition queue is about its trigger: it is so, warnings too, while the trigger level is
-    reached. Of other resources only errors are meant.
+    reached. Of other resources only errors count.
     """
     for notice in region.notices.lasting:
         name = queue_of(notice)
@@ -36,7 +36,7 @@ def lasting(region: Region) -> Iterator[Notice]:
 
 
 def why_ended(owner: Region | System) -> str:
-    """Why a region or system has ended while it is served, in a sentence; empty as long as it goes on."""
+    """Why a region or system has ended while it is served, in a sentence; empty while it is active."""
     if not owner.closed:
         return ""
     said = [notice.reason for notice in owner.notices if notice.event == "store_failed"]

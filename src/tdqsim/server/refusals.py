@@ -43,7 +43,7 @@ class Refusals:
         return iter(self._commands)
 
     def now(self, time_ns: int) -> list[RefusedGroup]:
-        """The groups that last."""
+        """The groups that still hold."""
         return self._commands.now(time_ns)
 
     def keep_in(self, store: Path) -> None:

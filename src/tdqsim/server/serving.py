@@ -131,7 +131,7 @@ def serve(
         timeout: the number of seconds in which tasks may end.
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
-        watch: whether to take up changed files of the regions and systems (:mod:`tdqsim.server.watching`).
+        watch: whether to apply changed files of the regions and systems (:mod:`tdqsim.server.watching`).
         begin: starts the first transactions when all regions exist; by default those that their files name.
         request_seconds: the time limit for the head of a request, and for its body.
         started: called when everything listens.

@@ -1,9 +1,9 @@
 """Stores that are deleted or replaced while they are served, and those of systems that can no longer be written.
 
-A process goes on writing into a file that somebody has deleted, and nobody finds there again what it commits. So the
+A process can continue to write into a deleted file, and what it commits there is lost. So the
 file of each store is compared once a second with the one that was opened: if it is another, or none, the region or
-system ends as one whose store has failed, and says so. A region ends by itself if the operating system cannot write its
-store; a system is ended here.
+system ends as one whose store has failed, with a notice. A region ends by itself if the operating system cannot write
+its store; a system is ended here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 
 _LOOK_SECONDS: Final = 1.0
-"""The seconds between two looks at the files."""
+"""The interval of the check of the files, in seconds."""
 _FILE: Final = Path("durable", "data.mdb")
 _Identity: TypeAlias = tuple[int, int] | None
 """The device and inode number of a file; None if there is none."""
@@ -52,7 +52,7 @@ class StoreWatch:
                 await asyncio.wrap_future(self._host.engine.outside(partial(_end, owner, error)))
 
     async def keep_looking(self) -> None:
-        """Look until this is cancelled."""
+        """Check the files until this is cancelled."""
         with suppress(EngineStopped):
             while True:
                 await asyncio.sleep(_LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""Take up changed files of a served region directory: ``tdq serve --watch``.
+"""Apply changed files of a served region directory: ``tdq serve --watch``.
 
 ====================================  ==============================================================================
 changed file                          is taken up
@@ -40,9 +40,9 @@ from tdqsim.server.host import Host
 from tdqsim.server.watching_systems import SystemWatch
 
 LOOK_SECONDS: Final = 1.0
-"""The seconds between two looks at the files."""
+"""The interval of the check of the files, in seconds."""
 _TAKEN_UP: Final = frozenset({"definitions", "handlers", "layouts", "directory"})
-"""The settings of region.yaml whose changes are taken up."""
+"""The settings of region.yaml whose changes are applied."""
 
 
 class RegionWatch:
@@ -66,7 +66,7 @@ class RegionWatch:
         self._files = ChangedFiles(self._watched)
 
     async def look(self) -> int:
-        """Look for changed files and take them up; return the number of new entries."""
+        """Check for changed files and apply them; return the number of new entries."""
         changed = await self._files.changed()
         if not changed:
             return 0
@@ -217,7 +217,7 @@ def _forget(name: str, module: ModuleType) -> None:
 
 
 async def watch_files(host: Host, directories: Iterable[Path]) -> None:
-    """Look for changed files of the served directories until this is cancelled.
+    """Check for changed files of the served directories until this is cancelled.
 
     Args:
         host: the regions and systems.

@@ -1,4 +1,4 @@
-"""Take up changed files of a served system directory: ``tdq serve --watch``.
+"""Apply changed files of a served system directory: ``tdq serve --watch``.
 
 ====================================  ==============================================================================
 changed file                          is taken up
@@ -30,7 +30,7 @@ from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
 
 _TAKEN_UP: Final = frozenset({"commands", "definitions", "libraries", "system_values"})
-"""The settings of system.yaml whose changes are taken up."""
+"""The settings of system.yaml whose changes are applied."""
 
 
 class SystemWatch:
@@ -55,7 +55,7 @@ class SystemWatch:
         self._files = ChangedFiles(self._watched)
 
     async def look(self) -> int:
-        """Look for changed files and take them up; return the number of new entries."""
+        """Check for changed files and apply them; return the number of new entries."""
         changed = await self._files.changed()
         if not changed:
             return 0

@@ -1,6 +1,6 @@
-"""The state of a region, to look at: queues, tasks, units of work, waits, dumps, and what would happen next.
+"""The state of a region as values: queues, tasks, units of work, waits, dumps, and what would happen next.
 
-Each function reads the live region once and returns frozen values, which stay as they are while the region goes on. It
+Each function reads the live region once and returns frozen values, which do not change while the region continues. It
 starts no task and changes nothing: no statistics, no event, no record. Call it in the thread of the region. A page, an
 answer of an API or a report is made from these values and asks the live objects for nothing::
 

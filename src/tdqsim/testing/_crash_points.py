@@ -144,7 +144,7 @@ class Points:
             self.image = torn.image_of(store.durable.path)
 
     def point(self, name: str, owner: Region | System) -> None:
-        """A point: end the process of ``owner`` here if this is the chosen one. If it has ended already, say so."""
+        """A point: end the process of ``owner`` here if this is the chosen one. If it has ended already, fail."""
         if self.victim is None:
             if self._counted(name):
                 self._crash(name, owner)

@@ -233,7 +233,7 @@ class Walk(Policy):
         return left[self._policy.choose(step, [ready[index] for index in left], usual)]
 
     def _node(self, numbers: list[int], default: int) -> _Node | None:
-        """The state that the run has come to; None if an earlier run came to another one in the same way."""
+        """The state that the run has reached; None if an earlier run reached another one in the same way."""
         explorer, ready = self._explorer, tuple(numbers)
         parent, chosen = (self._path[-1].node, self._path[-1].chosen or 0) if self._path else (None, 0)
         node = explorer.root if parent is None else parent.children.get(chosen)

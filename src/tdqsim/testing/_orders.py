@@ -183,7 +183,7 @@ class Controller:
 
     Attributes:
         steps: the decisions.
-        turns: the turns; the last one may go on.
+        turns: the turns; the last one may continue.
         names: the name of each task; see :class:`TaskTurn`.
         recorded: the tasks whose use of resources is recorded; the others may use anything.
         pending: the footprint of the command that each task has begun, for the turns in which it continues.
@@ -250,7 +250,7 @@ class Controller:
 
     @property
     def footprint(self) -> Footprint | None:
-        """The footprint of the turn that goes on; None before the first, and when no task is ready."""
+        """The footprint of the turn that continues; None before the first, and when no task is ready."""
         return self.turns[-1].footprint if self.turns and not self._fresh and not self._over else None
 
     def idle(self) -> None:
@@ -264,7 +264,7 @@ class Controller:
 
 
 def policy_of(schedule: Schedule) -> Policy:
-    """The policy that chooses as a schedule says."""
+    """The policy that chooses as in a schedule."""
     if schedule.seed is not None:
         return Pct(schedule.seed, schedule.depth, schedule.steps)
     return Written(schedule.deviations)

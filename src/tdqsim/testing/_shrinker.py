@@ -1,6 +1,6 @@
 """Makes a failure smaller: fewer faults, then fewer and earlier deviations from CICS order.
 
-An *attempt* runs a scenario with some faults in some order, and says whether it fails in the same way.
+An *attempt* runs a scenario with some faults in some order, and returns whether it fails in the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONGEST_SEARCH: Final = 500
 
 
 class Tried(NamedTuple):
-    """What an attempt has come to.
+    """The result of an attempt.
 
     Attributes:
         failed: whether it failed in the same way.

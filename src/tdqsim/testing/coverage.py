@@ -1,7 +1,7 @@
 """The chapter *coverage*: which commands, options, attributes and messages are simulated.
 
 It is made from the declarations and the tables of facts. *done* is simulated. *without effect* is accepted and checked,
-and changes nothing. *absent* is refused. :class:`Tested` says the same of what tests have exercised and hold, for the
+and changes nothing. *absent* is refused. :class:`Tested` is the same for what tests have exercised and hold, for the
 page that the project makes of its own tests (``python -m tests.quality``): *seen only* is exercised by a test, and none
 fails without it; *untouched* is declared, but no test has exercised it; *unchecked* is an output option whose value no
 test asserts.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tdqsim.ibmi import System
 
 _ENDS: Final = ("abend", "job_failed")
-"""The events of a task or job that has failed: here the fiber tells of it, which knows whether somebody has got it."""
+"""The events of a task or job that has failed: the fiber, which knows whether it was fetched, reports it."""
 
 
 class Outcome(NamedTuple):
@@ -48,7 +48,7 @@ class Outcomes:
     """Collects the failures on one dispatcher: call it with each fiber that is about to run, and each region.
 
     Attributes:
-        notices: what the regions and systems have said since they are watched.
+        notices: the notices of the regions and systems since they are watched.
         ended: the number of tasks that have ended.
     """
 
@@ -60,11 +60,11 @@ class Outcomes:
         self._last: Fiber | None = None
 
     def watch(self, owner: Region | System, *, earlier: bool = False) -> None:
-        """Also collect what a region or system says; it writes nothing to standard error from now on.
+        """Also collect the notices of a region or system; it writes none to standard error from now on.
 
         Args:
             owner: the region or system.
-            earlier: whether to include what it has said so far.
+            earlier: whether to include its notices so far.
         """
         self._streams.append(owner.notices)
         self.notices += owner.notices if earlier else ()

@@ -164,7 +164,7 @@ def _check_marker(item: pytest.Item, marker: pytest.Mark) -> None:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Say of records that are not equal that one side is ASCII, and the other the same text in EBCDIC."""
+    """Explain for unequal records that one side is ASCII, and the other the same text in EBCDIC."""
     one, other = _joined(left), _joined(right)
     if op != "==" or not one or not other or not (_ebcdic(one) == other or _ebcdic(other) == one):
         return None

@@ -22,7 +22,7 @@ from tdqsim.core.own_frames import discards_errors
 RUNAWAY: Final = "AICA"
 """The abend of a task that loops (IBM Docs, AICA)."""
 _LOOKS: Final = 4
-"""How often the timer looks within the limit."""
+"""How often the timer checks within the limit."""
 
 
 class RunawayLimit:
@@ -31,7 +31,7 @@ class RunawayLimit:
     Args:
         seconds: the limit in seconds of processor time; 0 for none.
         turn: the number of the dispatcher's turn, and whether a task has it.
-        fail: called when a task goes on in spite of its abend; must raise.
+        fail: called when a task continues in spite of its abend; must raise.
     """
 
     def __init__(self, seconds: float, turn: Callable[[], tuple[int, bool]], fail: Callable[[str], NoReturn]) -> None:
@@ -65,7 +65,7 @@ class RunawayLimit:
             self._seen, self._looks = turn, 0
             return
         if discards_errors(frame):
-            return  # the next look decides
+            return  # the next check decides
         self._looks += 1
         if not turn[1] or self._looks < _LOOKS:
             return

@@ -132,7 +132,7 @@ def _other(region: RegionData, kind: str, name: str, probe: TaskBase) -> tuple[s
 
 
 def _said(region: RegionData, resource: str, statements: tuple[str, ...]) -> tuple[str, ...]:
-    """The notices of a resource that last, without those whose reason is among the statements."""
+    """The notices of a resource that still hold, without those whose reason is among the statements."""
     told = "\n".join(statements)
     lasting = [each for each in region.notices.lasting if each.resource == resource and each.reason not in told]
     return tuple(f"{each.reason} {each.cure}".rstrip() + f" ({each.id})" for each in lasting)

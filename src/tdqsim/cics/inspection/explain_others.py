@@ -2,7 +2,7 @@
 
 A task that waits for the answer of another region is followed there: that region explains the task that serves it, a
 mirror task or a routed one, which can wait for a third region in turn. A resource that is remote is explained by the
-region that owns it. Both are asked over the link (:meth:`~tdqsim.cics.model.region.RegionLink.explain`).
+region that owns it. Both are queried over the link (:meth:`~tdqsim.cics.model.region.RegionLink.explain`).
 """
 
 from __future__ import annotations

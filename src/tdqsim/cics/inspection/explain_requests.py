@@ -10,7 +10,7 @@ name, aliases                         :func:`~tdqsim.cics.queues.state_table.fin
 a planned fault                       the region's hook, when it can say (``foresee``)
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.state_table.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
-                                      region; a region of another process is asked over the link
+                                      region; a region of another process is queried over the link
 length                                :func:`~tdqsim.cics.model.space.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.model.lock`
 the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.logical.attempt`, on a
@@ -78,7 +78,7 @@ class Prediction:
         reason: the reason as a sentence; for NORMAL the side effect, if any.
         resp2: RESP2 of the condition.
         unconfirmed_rules: the confidence of the rules that a condition rests on by id, if no page or program of the
-            vendor shows them; several if the condition does not tell which of them it is.
+            vendor shows them; several if the condition does not determine which of them it is.
     """
 
     command: str
@@ -110,7 +110,7 @@ class _Predicted(Exception):
 
 
 class FarExplanation(NamedTuple):
-    """What another region says of a queue, another resource, or a task that serves this region.
+    """The explanation of a queue, another resource, or a task that serves this region, from another region.
 
     Attributes:
         applid: the region.
@@ -142,7 +142,7 @@ class FarExplanation(NamedTuple):
             raise Condition(Resp.ISCINVREQ, detail=f"an explanation that cannot be read: {error}") from error
 
     def prediction(self, command: str, queue: str) -> Prediction:
-        """The prediction for a command, as the region that ships it says it."""
+        """The prediction for a command, in the words of the region that ships it."""
         there = self.commands[command]
         where = f"queue {queue} of region {self.applid}"
         if there.outcome == _NORMAL:

@@ -100,7 +100,7 @@ class FormattedTime(NamedTuple):
         dayofmonth: 1 to 31. ``monthofyear``: 1 to 12. ``year``: four digits.
         fulldate: the date of DATE with four digits of year. ``dateform``: the form of both, ``MMDDYY``.
         milliseconds: those of the second in the ABSTIME, 0 to 999.
-        datestring: date and time in UTC, as STRINGFORMAT says.
+        datestring: date and time in UTC, in the form of STRINGFORMAT.
     """
 
     date: datetime

@@ -48,8 +48,8 @@ class Condition(TdqError):
         abend: the abend code if it is not handled, from machine.yaml; empty for the usual one.
         violation: the resource class and the name for which security refused the command; None if it did not, and once
             this was reported.
-        rule: the id of the rule that it rests on, if command, condition and RESP2 do not tell; empty if it rests on
-            none, as a planned fault.
+        rule: the id of the rule that it rests on, if command, condition and RESP2 do not determine it; empty for
+            none, as of a planned fault.
         detail: an explanation as text.
     """
 

@@ -178,7 +178,7 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
 
     Raises:
         DefinitionError, UsageError: a key is not a transaction id, or its handler cannot be called.
-        TypeError: one name stands where a list of names is wanted; it would be taken letter by letter.
+        TypeError: a name is given in place of a list of names; its letters would be taken as names.
     """
     if isinstance(handlers, str):
         raise WrongType(

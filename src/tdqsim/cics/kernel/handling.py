@@ -2,7 +2,7 @@
 
 On an exceptional condition CICS decides in this order: NOHANDLE or RESP on the command; an active HANDLE for the
 condition; IGNORE; where the default action is an abend, HANDLE or IGNORE for ERROR; else the default action, which is
-an abend, or to go on for the few conditions that have no abend code. A HANDLE without a label requests the default
+an abend, or to continue for the few conditions that have no abend code. A HANDLE without a label requests the default
 action, and therefore takes precedence over a HANDLE for ERROR. A label is a callable here: it is called with the
 condition, and the command returns what it returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
 """

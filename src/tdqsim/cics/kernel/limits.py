@@ -123,7 +123,7 @@ class TransactionClass:
         self.counts = ClassCounts(len(self.active), len(self.queued))
 
     def first(self) -> tuple[int, int, _Place] | None:
-        """The place that is served first, after its order; None when the class is full or nobody waits."""
+        """The place that is served first, after its order; None when the class is full or no task waits."""
         if self.maxactive is not None and len(self.active) >= self.maxactive:
             return None
         line = self._line
@@ -276,7 +276,7 @@ class Limits:
 
 
 def _tell_purged(task: TaskData) -> None:
-    """Tell the user of the terminal, or CSMT, that the threshold has ended a task."""
+    """Report to the user of the terminal, or on CSMT, that the threshold has ended a task."""
     messages, facility = task._region.messages, task._facility
     inserts = {"transid": task.transid, "abcode": PURGED_BY_THRESHOLD}
     if facility is not None and facility.kind == "TERMINAL":

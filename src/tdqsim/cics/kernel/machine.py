@@ -1,7 +1,7 @@
 """The answers of a real machine, by command and condition, as a machine.yaml gives them.
 
 The rule of a condition is the only one of :attr:`~tdqsim.cics.kernel.conditions.Condition.rules`. A rule that shares
-command, RESP and RESP2 with another row cannot be told apart from it, unless conditions name it
+command, RESP and RESP2 with another row cannot be distinguished from it, unless conditions name it
 (:data:`~tdqsim.definitions.machine.NAMED`), and machine.yaml must not name it.
 :func:`~tdqsim.cics.kernel.task.respond`, through which every condition passes on its way to the program, replaces the
 answer.

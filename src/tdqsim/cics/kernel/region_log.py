@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class RegionLog:
     """The region's logger: structlog events through the standard library, if a handler is configured there.
 
-    Without one, Python would print the bare event; the region's notices (:mod:`tdqsim.core.notices`) say it better.
+    Without one, Python would print the bare event; the region's notices (:mod:`tdqsim.core.notices`) are clearer.
     structlog is imported with the first event that has a handler, since the import costs more than the rest of a small
     command. As long as nothing has imported ``logging``, there is no handler.
     """
@@ -30,7 +30,7 @@ class RegionLog:
         self._log("INFO", event, values)
 
     def warning(self, event: str, **values: object) -> None:
-        """Log an event that a test may want to know about."""
+        """Log an event that a test may need."""
         self._log("WARNING", event, values)
 
     def error(self, event: str, **values: object) -> None:

@@ -56,11 +56,11 @@ _REQIDS: Final = 16**6
 
 
 _EVENTS: Final = {"DFHAC2001": "start_no_transaction", "DFHAC2008": "start_disabled"}
-"""The notice for the message that tells why a transaction cannot be attached."""
+"""The notice for the message with the reason why a transaction cannot be attached."""
 
 
 def why_not_attachable(region: RegionData, transid: str) -> str:
-    """The event of the notice that tells why no task of a transaction can be attached; empty if one can.
+    """The event of the notice with the reason why no task of a transaction can be attached; empty if one can.
 
     Whether a user may attach it is another question: see :func:`~tdqsim.cics.kernel.authority.is_attachable_by`.
     """
@@ -101,7 +101,7 @@ def attachable(region: RegionData, transid: str, queue: str = "") -> Transaction
 
 
 def may_start(region: RegionData, transid: str, user: str, facility: Facility | None, queue: str = "") -> bool:
-    """Whether a user may attach a transaction that a trigger or START starts; a refusal is reported and said."""
+    """Whether a user may attach a transaction that a trigger or START starts; a refusal is reported."""
     if is_attachable_by(region, transid, user, facility):
         return True
     region.notices.say("start_not_authorized", userid=user, **start_inserts(region, transid, queue))
@@ -396,7 +396,7 @@ class Starts:
             self._region.committer.commit(meta={**gone, **now})
 
     def resume(self, *, clean: bool) -> None:
-        """Read the requests of an earlier run; ``clean`` says whether that run ended normally."""
+        """Read the requests of an earlier run; ``clean``: whether that run ended normally."""
         committer = self._region.committer
         self.local.resume()
         for key, image in committer.metas(_RECOVERABLE):

@@ -49,7 +49,7 @@ _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
 
 
 class _Exit:
-    """The ``__exit__`` of a task: what a ``with`` statement calls at its end, and notices when it never comes to that.
+    """The ``__exit__`` of a task: what a ``with`` statement calls at its end; it detects that it is never called.
 
     An interrupt such as KeyboardInterrupt may be raised after the last line of the block and before the first line of a
     function that ends the task. So the statement gets a call that nothing else holds. When the block has been left, in

@@ -179,7 +179,7 @@ class Tasks(Generic[K]):
             raise
 
     def _say_of(self, entry: TransactionEntry) -> None:
-        """Say at the first task of a transaction what is not done as in CICS."""
+        """Give a notice at the first task of a transaction of what is not done as in CICS."""
         region, runaway = self._region, entry.definition.runaway_ms
         if region.transactions.get(entry.name) is not entry:
             return  # a function that is started without a transaction

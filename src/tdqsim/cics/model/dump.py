@@ -138,7 +138,7 @@ class Dump:
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues to look at: that of the last command, then those that the task held or had changed."""
+        """The queues to report: that of the last command, then those that the task held or had changed."""
         command, name = self.last
         named = [name] if name and command.endswith(" TD") else []
         held = [queue for queue, _end in self.locks] + [work.queue for work in self.works]

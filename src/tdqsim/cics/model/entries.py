@@ -56,7 +56,7 @@ def read_entry(store: Path, key: bytes, value: bytes) -> Record:
         text = str(value, "utf-8")
         record, end = _decode(text)
         if not isinstance(record, dict) or end != len(text):
-            raise WrongType(f"it is {text}")  # one place says what is wrong
+            raise WrongType(f"it is {text}")  # the error is raised in one function only
     except (TypeError, ValueError) as error:
         raise damaged(store, key, error) from error
     return record
@@ -106,7 +106,7 @@ def resource_of(store: Path, key: bytes, record: Record) -> defs.Resource:
             return _kinds()[kind].model_validate(given)
         plain, known = _plain_queue()
         if "name" not in given or not given.keys() <= known:
-            raise WrongValue(f"it has the attributes {', '.join(given)}")  # one place says what is wrong
+            raise WrongValue(f"it has the attributes {', '.join(given)}")  # the error is raised in one function only
         for moment in given.keys() & _MOMENTS:
             if given[moment] is not None:
                 given[moment] = datetime.fromisoformat(given[moment])

@@ -1,4 +1,4 @@
-"""The region as its parts know it: what it holds, and for each part a small protocol of what others ask of it.
+"""What the parts of a region share: its data, and for each part a protocol with what the others use of it.
 
 The parts are made and put together by :class:`~tdqsim.cics.region_core.RegionCore`. Programs use a
 :class:`~tdqsim.cics.region.Region`, which holds the core privately.
@@ -49,7 +49,7 @@ else:
 
 
 class Hook(Protocol[Task_contra]):
-    """What may look at every command, and break it: history, fault plans, schedule exploration."""
+    """Called for every command, and may make it fail: history, fault plans, schedule exploration."""
 
     def before(self, task: Task_contra, command: str, arguments: Mapping[str, object]) -> None:
         """Called before the work; a Condition or Abend raised here is the command's outcome."""
@@ -61,23 +61,23 @@ class Hook(Protocol[Task_contra]):
 class Recorder(Protocol[Task_contra]):
     """What writes down what happens. Unlike a hook it changes nothing.
 
-    Transient data requests and SYNCPOINT that go well may take a short way, and tell :attr:`trace`; whatever else ends,
-    with a result or a condition, tells :meth:`command`.
+    Transient data requests and SYNCPOINT that succeed may call :attr:`trace` only; for whatever else ends,
+    with a result or a condition, :meth:`command` is called.
     """
 
     @property
     def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
-        """Told of each request that went well on a short way; None when that is not wanted.
+        """Called for each successful request of those; None if they are to call :meth:`command` too.
 
         As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
         unit of work's id behind these; and of SYNCPOINT, without a queue.
         """
 
     def command(self, task: Task_contra, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """A command on the long way has ended: what it returned, or its Condition."""
+        """A command has ended: what it returned, or its Condition."""
 
     def task_waits(self, task: Task_contra, what: str, holder: str) -> None:
-        """A task begins to wait inside a command, as its ``suspended`` says: for what, and who has it, for people."""
+        """A task begins to wait inside a command: what for, as its ``suspended``, and the holder, for people."""
 
     def task_goes_on(self, task: Task_contra) -> None:
         """A task waits no longer, however its wait has ended."""
@@ -89,7 +89,7 @@ class Recorder(Protocol[Task_contra]):
         """A unit of work was committed or backed out; its locks are still held."""
 
     def task_started(self, task: Task_contra) -> None:
-        """A task was attached; its EIB and ASSIGN STARTCODE say how."""
+        """A task was attached; its EIB and ASSIGN STARTCODE show how."""
 
     def task_ended(self, task: Task_contra, *, normal: bool) -> None:
         """A task has ended; its unit of work is settled."""
@@ -99,7 +99,7 @@ class Recorder(Protocol[Task_contra]):
 
 
 class RegionLink(Protocol):
-    """A way to another region: what remote queues and SYSID need of it."""
+    """A link to another region: what remote queues and SYSID need of it."""
 
     @property
     def netname(self) -> str:
@@ -107,10 +107,10 @@ class RegionLink(Protocol):
 
     @property
     def acquired(self) -> bool:
-        """Whether the other region is there and the way is open."""
+        """Whether the other region is active and the link is open."""
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
-        """What can be said of a unit of work over it: OK, UNAVAILABLE, or COLD: its coordinator has forgotten it."""
+        """RESYNCSTATUS of a unit of work over it: OK, UNAVAILABLE, or COLD if its coordinator has forgotten it."""
 
     def ship(
         self,
@@ -125,7 +125,7 @@ class RegionLink(Protocol):
         """Do READQ TD, WRITEQ TD or DELETEQ TD in the other region.
 
         Args:
-            task: who asks; its unit of work becomes distributed when the queue is recoverable.
+            task: the requester; its unit of work becomes distributed when the queue is recoverable.
             command: the command's name.
             queue: the queue's name in the other region.
             data: the record of WRITEQ.
@@ -146,7 +146,7 @@ class RegionLink(Protocol):
         """Run a program in the other region, or route a transaction to it.
 
         Args:
-            task: who asks; its unit of work becomes distributed, unless ``apart``.
+            task: the requester; its unit of work becomes distributed, unless ``apart``.
             program: the name of the program or transaction in the other region.
             order: the request in the byte form of :class:`~tdqsim.cics.programs.remote.LinkOrder` or
                 :class:`~tdqsim.cics.terminal.routing.RouteOrder`.
@@ -154,7 +154,7 @@ class RegionLink(Protocol):
             command: what to do.
 
         Returns:
-            What it has left in its COMMAREA or channel; for a transaction also how its conversation goes on.
+            What it has left in its COMMAREA or channel; for a transaction also how its conversation continues.
 
         Raises:
             Condition: as the other region answered, or SYSIDERR, TERMERR, INVREQ 14.
@@ -427,7 +427,7 @@ class RegionData:
     data_sets: Any
     catalogue: Any
 
-    # -- what looks on --------------------------------------------------------------------------------------------
+    # -- recorders and hooks ------------------------------------------------------------------------------------------
 
     @property
     def security(self) -> SecurityPolicy | None:
@@ -446,7 +446,7 @@ class RegionData:
 
     @property
     def hook(self) -> Hook | None:
-        """What looks at every command; None costs nothing."""
+        """The hook that is called for every command; None costs nothing."""
         return self._hook
 
     @hook.setter
@@ -474,12 +474,12 @@ class RegionData:
 
     @property
     def looks_at_store(self) -> bool:
-        """Whether it only looks at a store that is there."""
+        """Whether it only reads an existing store."""
         return self.readonly and not self.store.created
 
     @property
     def looks_from_outside(self) -> bool:
-        """Whether the store that it only looks at belongs to a region that runs, or was not closed."""
+        """Whether the store that it only reads belongs to a region that runs, or was not closed."""
         return self.looks_at_store and not self.store.closed_clean
 
     def nothing_stored(self, name: bytes, *, durable: bool) -> VolatileQueue | DurableQueue:

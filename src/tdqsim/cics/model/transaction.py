@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Transaction
 
 DEFAULT_PRIORITY: Final = 1
-"""PRIORITY of a transaction that does not say otherwise."""
+"""PRIORITY of a transaction whose definition does not set it."""
 
 LIMITS_RUNAWAY: Final = "limits_runaway"
 """The attribute that is true of a program whose language ends its tasks at the runaway time."""
@@ -88,7 +88,7 @@ class TransactionEntry:
         return self._programs.find(self.program_name)
 
     def why_not(self, routed_from: str = "") -> str | None:
-        """The message ID that tells why it cannot be attached; None if it can.
+        """The id of the message with the reason why it cannot be attached; None if it can.
 
         Args:
             routed_from: the SYSID of the region if the task is to have a terminal, so that it may be routed.

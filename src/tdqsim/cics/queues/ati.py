@@ -24,7 +24,7 @@ only QZERO does. While the task is due or runs, a SET does not affect the cycle,
 the latch is set; when the task ends, the TRIGGERLEVEL and ATIFACILITY of that time decide. A cycle that is over takes
 back the start that still waits for its terminal (APAR PM54835).
 
-Whether the next cycle may begin while the task runs is told in two ways, so it is an option of the region. With
+Sources differ on whether the next cycle may begin while the task runs, so it is an option of the region. With
 ``trigger_next`` QZERO (the default, as in IBM's page of CICS TS 5.3) a NO or PHYSICAL queue starts another task at
 once; a record of a LOGICAL queue that is committed after the QZERO of a task that still runs starts nothing, and a
 notice says so. With TASKEND (as a reader tells of newer pages) the tasks of a queue run one after the other: when the
@@ -180,7 +180,7 @@ class Ati:
         return notice_words(event, inserts) if event else None
 
     def why_it_waits(self, facility: Facility) -> str | None:
-        """The event of the notice for a facility that starts nothing; None if it can, or its owner is asked for it."""
+        """The event of the notice for a facility that starts nothing; None if it can, or it is requested."""
         region, name = self._region, facility.owner or facility.name
         if facility.kind == "TERMINAL" and not facility.owner:
             if facility.inservice:
@@ -217,7 +217,7 @@ class Ati:
         self.serve(facility)
 
     def serve(self, facility: Facility) -> None:
-        """Start the next task of a facility, if it is free and in service; another region's terminal is asked for."""
+        """Start the next task of a facility, if it is free and in service; one of another region is requested."""
         if facility.owner:
             self._region.routing.ship_requests(facility)
             return
@@ -338,7 +338,7 @@ class Ati:
                 self._region.log.info("ati_start_cancelled", transid=latch.queue.transid, **values)
 
     def _check_left(self, queue: IntraTdQueue) -> None:
-        """After the end of a cycle, look at the records that were written after the QZERO that has ended it."""
+        """After the end of a cycle, check the records that were written after the QZERO that has ended it."""
         count = queue.stored.count
         if count < queue.fire_at:
             return

@@ -83,7 +83,7 @@ class DataSets:
         return DataSet(queue, self.dds, self._spooling, self._report)
 
     def _report(self, message: str, inserts: dict[str, Any]) -> None:
-        """Write a message of CICS, say a notice by its event, or log what the command answers with a condition."""
+        """Write a message of CICS, give a notice by its event, or log what the command answers with a condition."""
         if message.startswith("DFH"):
             self._region.messages.write(message, **inserts)
         elif message:

@@ -221,7 +221,7 @@ class Recorded:
     def note(self, task: TaskData, command: str, data: bytes) -> None:
         """Record a successful request."""
         trace, now = self._trace, self._now  # calling a local is faster than calling an attribute
-        assert trace is not None  # a queue is recorded only for a recorder that wants this
+        assert trace is not None  # a queue is recorded only for a recorder with this option
         if self._logical:
             assert task._unit is not None
             trace((command, task.number, self.name, data, now(), task.transid, task._unit.id))
@@ -302,7 +302,7 @@ class Watched:
             region.recorder.command(task, command, arguments, outcome)
 
     def _trace(self, task: TaskData, command: str, target: RequestTarget, data: bytes) -> bool:
-        """Record a successful request as a tuple, if the recorder wants no more than that."""
+        """Record a successful request as a tuple, if that is all that the recorder needs."""
         region = task._region
         if region.hook is not None or region.recorder is None or region.recorder.trace is None:
             return region.hook is None and region.recorder is None

@@ -185,7 +185,7 @@ def _try(task: TaskData, lock: Lock) -> WaitMark | None:
 
 
 def _refuse_write(task: TaskData, queue: IntraTdQueue, work: LogicalWork, *, had: bool) -> None:
-    """There is no space for a record; ``had`` says whether the unit of work had the write end before."""
+    """There is no space for a record; ``had``: whether the unit of work had the write end before."""
     if not had:
         work.left_before = None
         _give_back(task, queue, queue.write_end)

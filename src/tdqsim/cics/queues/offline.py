@@ -132,7 +132,7 @@ class StoredRegion:
         self.store.close(clean=self.sound)
 
     def recoverable(self, name: str) -> bool:
-        """Whether a queue's records survive an emergency restart; it tells the half of the store that has them."""
+        """Whether a queue's records survive an emergency restart; it determines the half of the store that has them."""
         return self._recoverable[name]
 
     def _file(self, recoverable: bool) -> Durable | None:

@@ -21,7 +21,7 @@ _AT_ONCE = 4096
 
 
 def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
-    """READQ TD until QZERO; a record is read when the iterator is asked for it.
+    """READQ TD until QZERO; a record is read when the iterator is advanced.
 
     Args:
         task: the task that issues them.

@@ -108,7 +108,7 @@ def _verify(task: TaskBase, user: str, password: str) -> Verified:
 
 @command("VERIFY PASSWORD", "INVREQ NOTAUTH USERIDERR", _TIMES)
 def verify_password(task: TaskBase, password: Password8, userid: Name8, *, nohandle: Flag = False) -> Verified:
-    """Check that a password is that of a user. No terminal is needed, and nobody is signed on.
+    """Check that a password is that of a user. No terminal is needed, and no user is signed on.
 
     Args:
         password: up to 8 characters.

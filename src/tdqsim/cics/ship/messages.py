@@ -54,7 +54,7 @@ KINDS: Final[Kinds] = {
 }  # fmt: skip
 """Each kind's fields."""
 Fields = Mapping[str, Any]
-"""The fields of one message, of the types that :data:`KINDS` says."""
+"""The fields of one message, of the types in :data:`KINDS`."""
 ANSWERS: Final[Mapping[str, str]] = {
     "REQUEST": "REPLY", "PREPARE": "VOTE", "COMMIT": "COMMITTED", "BACKOUT": "BACKED_OUT", "ASK": "DECISION",
     "REMIND": "REMINDED",

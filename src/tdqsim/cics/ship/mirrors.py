@@ -581,7 +581,7 @@ class Mirrors:
             if mirror.part is not None:
                 mirror.task._unit = None
                 abend = mirror.part.lose_coordinator()
-        except StoreError as error:  # a unit of work in doubt remains in doubt: the coordinator is asked next
+        except StoreError as error:  # a unit of work in doubt remains in doubt: the coordinator is queried next
             self.region.notices.say("not_decided_alone", coordinator=key, reason=str(error))
         finally:
             if abend is not None:

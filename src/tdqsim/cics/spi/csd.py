@@ -169,7 +169,7 @@ class Csd:
         view.agent, view.handlers, view._owner = agent, handlers, False
         return view
 
-    # -- look -----------------------------------------------------------------------------------------------------
+    # -- read -----------------------------------------------------------------------------------------------------
 
     def groups(self) -> list[str]:
         """The names of the groups, in alphabetic order; reads the keys of all definitions."""

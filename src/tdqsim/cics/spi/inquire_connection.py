@@ -63,7 +63,7 @@ def inquire_connection(
 
     Args:
         connection: its name.
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

@@ -31,7 +31,7 @@ def inquire_dispatcher(task: TaskBase, *options: DispatcherOption, nohandle: boo
     """Retrieve information about the dispatcher.
 
     Args:
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

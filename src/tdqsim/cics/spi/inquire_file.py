@@ -99,7 +99,7 @@ def inquire_file(task: TaskBase, file: FileName, *options: FileOption, nohandle:
 
     Args:
         file: 1 to 8 characters.
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

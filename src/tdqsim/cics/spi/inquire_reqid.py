@@ -94,7 +94,7 @@ def inquire_reqid(task: TaskBase, reqid: Name8, *options: ReqidOption, nohandle:
 
     Args:
         reqid: its name.
-        options: the options wanted; all when none is named. INTERVAL and TIME are hhmmss.
+        options: the options to return; all when none is named. INTERVAL and TIME are hhmmss.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

@@ -34,7 +34,7 @@ def inquire_system(task: TaskBase, *options: SystemOption, nohandle: bool = Fals
     """Retrieve information about the region.
 
     Args:
-        options: the options wanted; all when none is named. MAXTASKS is 0 in a region without MXT.
+        options: the options to return; all when none is named. MAXTASKS is 0 in a region without MXT.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

@@ -198,7 +198,7 @@ def inquire_task(issuer: TaskBase, task: Fullword, *options: TaskOption, nohandl
 
     Args:
         task: its number (EIBTASKN).
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

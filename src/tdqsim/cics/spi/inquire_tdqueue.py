@@ -23,7 +23,7 @@ def inquire_tdqueue(task: TaskBase, tdqueue: Name4, *options: TdqueueOption, noh
 
     Args:
         tdqueue: the queue's name.
-        options: the options wanted, such as ``"NUMITEMS"``; all when none is named.
+        options: the options to return, such as ``"NUMITEMS"``; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Returns:

@@ -53,7 +53,7 @@ def inquire_tranclass(
 
     Args:
         tranclass: its name.
-        options: the options wanted; all when none is named. PURGETHRESH is 0 for PURGETHRESH(NO).
+        options: the options to return; all when none is named. PURGETHRESH is 0 for PURGETHRESH(NO).
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

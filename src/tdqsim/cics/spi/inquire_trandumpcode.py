@@ -57,7 +57,7 @@ def inquire_trandumpcode(
 
     Args:
         trandumpcode: the code.
-        options: the options wanted; all when none is named. MAXIMUM is 999 for no limit.
+        options: the options to return; all when none is named. MAXIMUM is 999 for no limit.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

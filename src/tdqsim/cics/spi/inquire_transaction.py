@@ -59,7 +59,7 @@ def inquire_transaction(
 
     Args:
         transaction: its identifier.
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

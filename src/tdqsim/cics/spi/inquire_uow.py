@@ -93,7 +93,7 @@ def inquire_uow(task: TaskBase, uow: RequiredUowId, *options: UowOption, nohandl
     Args:
         uow: its identifier, as a browse or INQUIRE UOWENQ returned it: 16 bytes, the last eight zero; the first 8 are
             enough.
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

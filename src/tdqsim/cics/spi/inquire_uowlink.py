@@ -139,7 +139,7 @@ def inquire_uowlink(task: TaskBase, uowlink: LinkToken, *options: UowlinkOption,
 
     Args:
         uowlink: its token, as a browse gave it: 4 bytes.
-        options: the options wanted; all when none is named.
+        options: the options to return; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

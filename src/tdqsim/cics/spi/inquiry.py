@@ -308,7 +308,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         """Retrieve information about the next resource in a browse of {things}, with its name if it has one.
 
         Args:
-            options: the options wanted; all when none is named.
+            options: the options to return; all when none is named.
             nohandle: return with the response in the EIB instead of raising.
 
         Raises:

@@ -283,6 +283,6 @@ class Statistics:
         self._set_timer()
 
     def end(self) -> None:
-        """Write the statistics of the day at a normal end of the region; the counts stay, for those who look later."""
+        """Write the statistics of the day at a normal end of the region; the counts stay readable afterwards."""
         self.stop()
         self.written(self._collect("ENDOFDAY", TYPES))

@@ -242,7 +242,7 @@ def inquire_statistics(task: TaskBase, *options: StatisticsOption, nohandle: boo
     """Retrieve when statistics are written.
 
     Args:
-        options: the options wanted; all when none is named. Times are numbers of the form hhmmss, or have three parts.
+        options: the options to return; default: all. Times are numbers of the form hhmmss, or have three parts.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

@@ -2,7 +2,7 @@
 
 The fields are in the table ``facts/statistics.tsv``. Those of one queue (DFHTQRDS) and of all queues (DFHTQGDS) have
 offsets, so these records have bytes; the layouts of the other records are not known. Values are plain Python; text is
-turned into bytes by the region's code page only when the bytes are asked for.
+turned into bytes by the region's code page only when they are read as bytes.
 """
 
 from __future__ import annotations

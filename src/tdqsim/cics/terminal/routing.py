@@ -3,7 +3,7 @@
 A transaction that is entered at a terminal, and whose REMOTESYSTEM names another region, runs here as a *relay* task,
 which holds the terminal and routes the transaction. In the other region the transaction runs as a task of its own; its
 terminal is a :class:`~tdqsim.cics.terminal.surrogate.Surrogate`. The relay ends when that task has ended, and learns
-how the conversation goes on: the next transaction, which the definitions of the terminal's region decide, and its
+how the conversation continues: the next transaction, which the definitions of the terminal's region decide, and its
 COMMAREA or channel::
 
     region of the terminal                              region of the transaction
@@ -217,7 +217,7 @@ class Routing:
         """Run a transaction for a terminal of another region, and wait for its end.
 
         Returns:
-            How the conversation goes on: the next transaction, and its COMMAREA or channel.
+            How the conversation continues: the next transaction, and its COMMAREA or channel.
 
         Raises:
             Condition: TRANSIDERR: it cannot be attached; ISCINVREQ: the order cannot be read.
@@ -371,7 +371,7 @@ def _order(task: TaskBase, screen: Screen, path: tuple[str, ...], *, is_schedule
 
 
 def _not_routed(task: TaskBase, screen: Screen, system: str, condition: Condition, *, is_scheduled: bool) -> None:
-    """Tell the terminal's user why the transaction has not run, or abend if the session has failed."""
+    """Report to the terminal's user why the transaction has not run, or abend if the session has failed."""
     if condition.resp is Resp.TERMERR:
         raise Abend(SESSION_FAILED, condition, condition.detail) from condition
     messages = task._region.messages

@@ -2,7 +2,7 @@
 
 A request goes over the link as any function-shipped request, with the number of the routed task's session as its
 resource. In the region of the terminal the *relay* task of that session has the terminal; if that region has itself a
-surrogate, because the transaction was routed through it, the request goes on to the next region.
+surrogate, because the transaction was routed through it, the request is sent on to the next region.
 
 Source: The relay program (IBM Docs): the transaction cannot tell the surrogate from a terminal of its own region, and
 the relay transaction carries out its requests.

@@ -1,4 +1,4 @@
-"""DFHCSDUP: commands as text, carried out on the CSD of a region, and the listing that tells of each.
+"""DFHCSDUP: commands as text, carried out on the CSD of a region, and the listing of the results.
 
 The commands are those of ``facts/csd_commands.tsv``: those of DFHCSDUP, and INSTALL, LOCK, UNLOCK and RENAME of CEDA.
 Return codes: 0 done, 4 done with a warning, 8 refused by the CSD, 12 not understood. As in a batch job, after a code of
@@ -143,7 +143,7 @@ class Dfhcsdup:
         yield _texts()["DFH5101"].format(verb=command.verb)
 
     def _carried_out(self, command: CsdCommand) -> Iterator[str]:
-        """Carry out one command; the lines that it tells, of which one that begins with W is a warning."""
+        """Carry out one command; returns its lines of the listing, of which one that begins with W is a warning."""
         for report in command.reports:
             raise _Wrong(report.line, f"{report.subject}: {report.message}")
         row = _commands().get(command.verb)
@@ -280,7 +280,7 @@ class Dfhcsdup:
             count = self._csd.install(grplist=grplist) if grplist else self._csd.install(group=given.need("GROUP"))
         yield f"I {count} resources installed"
 
-    # -- the commands that look -------------------------------------------------------------------------------------
+    # -- the commands that only read -----------------------------------------------------------------------------------
 
     def _list(self, given: _Operands) -> Iterator[str]:
         group, grplist = given.get("GROUP"), given.get("LIST")

@@ -47,7 +47,7 @@ class TranslatedStatement:
         resolved: the command and options of the text.
         method: the name of the method of the task.
         before: the positional parameters before ``*options``; None for a command without ``*options``.
-        wanted: the words of the receivers, as ``*options``.
+        wanted: the names of the receivers, as ``*options``.
         outputs: (word, name of the host variable or empty) for each receiver, if all are plain.
         responses: the same for RESP and RESP2.
     """

@@ -291,7 +291,7 @@ class TemporaryStorage:
             self._region.committer.commit(meta={**before, **now})
 
     def resume(self, *, clean: bool) -> None:
-        """Restore the queues of an earlier run; ``clean`` tells whether that run ended normally."""
+        """Restore the queues of an earlier run; ``clean``: whether that run ended normally."""
         metas = self._region.committer.metas
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):

@@ -204,7 +204,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
     """Hand a task's unit of work to a coordinator outside CICS; the task's next request begins another.
 
     Args:
-        task: the task whose unit of work is handed over.
+        task: the task whose unit of work is transferred.
         name: the coordinator's own name for it.
 
     Raises:

@@ -83,7 +83,7 @@ class UnitsOfWork:
         """Hand a task's unit of work to a coordinator outside CICS; the task's next request begins another.
 
         Args:
-            task: the task whose unit of work is handed over.
+            task: the task whose unit of work is transferred.
             name: the coordinator's own name for it, by which :meth:`branch` finds it again, after a restart too.
 
         Returns:

@@ -55,7 +55,7 @@ _ByKey: TypeAlias = dict[bytes, bytes | deque[bytes]]
 _TAKING: Final = b"taking "
 """Meta data of a queue from which entries are taken without a commit for each.
 
-If the process is killed meanwhile, nobody knows which of the entries on the disk were taken. None of them is given
+If the process is killed meanwhile, it is unknown which of the entries on the disk were taken. None of them is given
 twice, so the queue is empty then: what is in it must not outlive a failure.
 """
 
@@ -309,7 +309,7 @@ class KeyedQueue(VolatileQueue):
             self.keys = SortedList(self.by_key)
         return self.keys
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
@@ -341,7 +341,7 @@ class KeyedQueue(VolatileQueue):
         return islice(_by_key(there, list(mine), reverse=reverse), skip, stop)
 
     def _left_out(self, stored: DurableQueue) -> Callable[[bytes], bool]:
-        """What a look at the disk leaves out: LMDB keys of entries taken, or written after the look began."""
+        """What a scan of the disk leaves out: LMDB keys of entries taken, or written after the scan began."""
         taken = self.taken.taken_keys if self.taken is not None else {}
         last = stored.now.last
         return lambda key: key in taken or entry_number(key) > last

@@ -38,7 +38,7 @@ _SEAL_AT: Final = 32
 class Meta(NamedTuple):
     """The contents of a meta page, as LMDB defines them.
 
-    ``crc`` is the checksum of the page's head; ``sealed`` tells whether a seal confirms it.
+    ``crc`` is the checksum of the page's head; ``sealed``: whether a seal confirms it.
     """
 
     index: int  # type: ignore[assignment]

@@ -252,7 +252,7 @@ class PageFile:
 
 
 def _flags(data: bytes) -> int:
-    """The flags of a page, which tell its kind."""
+    """The flags of a page, which determine its kind."""
     return int.from_bytes(data[10:12], sys.byteorder)
 
 

@@ -91,7 +91,7 @@ class DurableQueue:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
 
     def stand(self, now: Standing) -> None:
-        """Set its state outside a commit: another store had the entries before it, or nobody has them any more."""
+        """Set its state outside a commit: another store had the entries before it, or they are gone."""
         self.now = self.after = now
 
     @property

@@ -407,7 +407,7 @@ class KeyedWork(LifoWork):
     """The uncommitted changes to a KEYED queue.
 
     Attributes:
-        passed: two LMDB keys between which it has taken every committed entry. A search goes on after them, so that
+        passed: two LMDB keys between which it has taken every committed entry. A search continues after them, so that
             taking many entries of one key, or the lowest one again and again, does not walk over those taken before.
     """
 

@@ -5,9 +5,9 @@ begins with an initial start, which empties it. A region that did not end well, 
 last one to use it. The store is in a temporary folder whose name contains the process id: the next process removes the
 folders of processes that were killed.
 
-A mark says on which region a worker process works, so that the death of the process is attributed to that region. It is
-a small file in the run's directory for each attempt at a bucket, which a process that dies leaves there. When a bucket
-is retried, it reads the marks of attempts whose process has ended.
+A mark names the region on which a worker process works, so that the death of the process is attributed to that region.
+It is a small file in the run's directory for each attempt at a bucket, which a process that dies leaves there. When a
+bucket is retried, it reads the marks of attempts whose process has ended.
 
 Two limits make an endless handler end its region instead of the job. The number of dispatches and commands is exact:
 the same handlers reach it at the same place in every run. (Plain READQ and WRITEQ commands on the fast path are not
@@ -122,7 +122,7 @@ class Workshop:
             shutil.rmtree(folder, ignore_errors=True)
 
     def full(self) -> DatasetError:
-        """The error for a full disk, which says what to do."""
+        """The error for a full disk, which names the remedy."""
         return DatasetError(
             f"{self._folder}: the disk is full; make room there or set TMPDIR to another folder, and run it again: "
             "finished parts are kept"
@@ -206,7 +206,7 @@ _left_behind: Final[list[greenlet]] = []
 
 
 class OutOfBudget(BaseException):
-    """A region exceeded its limit, or made no progress for too long; the text says which."""
+    """A region exceeded its limit, or made no progress for too long; the text distinguishes both."""
 
 
 class Budget:

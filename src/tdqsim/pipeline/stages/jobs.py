@@ -38,7 +38,7 @@ class Output:
     Attributes:
         length: bytes of a record.
         key: the bytes that identify a record.
-        order: the bytes that identify the group (an account, say) within which records keep their order; None for no
+        order: the bytes that identify the group, such as an account, within which records keep their order; None for no
             order.
         copybook: the layout for naming differences; empty for none.
         masks: names of fields whose differences are ignored.

@@ -11,7 +11,8 @@ for a record or a key: bytes are compared with bytes.
 
 A record without a partner is ``missing`` or ``extra``. A pair with different bytes is ``changed``, and its fields are
 named through the layout. A pair is ``order`` if it stands in another order than expected, among the records that must
-keep their order (those of an account, say). All differences are counted; a limited number of each kind is written out.
+keep their order (such as those of an account). All differences are counted; a limited number of each kind is written
+out.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Runner(ABC):
             todo = _unfinished(step, receipts, done)
             if not todo:
                 break
-            # Before tasks change any file: if this process is killed, the step must not look finished.
+            # Before tasks change any file: if this process is killed, the step must not appear finished.
             outdate(step.run, step.name)
             for task in todo:  # a receipt for other inputs must not outlive the files that it describes
                 receipts.forget(task.bucket)
@@ -205,7 +205,7 @@ def _pool() -> ProcessPoolExecutor:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended, because no one waits for its results."""
+    """End this process when its parent has ended, because its results are no longer needed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -76,7 +76,7 @@ class _Refused(Exception):
 
     Attributes:
         outcome: the answer.
-        detail: what is wrong, for the log: the codes of the answer do not say it.
+        detail: what is wrong, for the log: the codes of the answer do not include it.
     """
 
     def __init__(self, response: str, reason: str = "", feedback: Sequence[Feedback] = (), detail: str = "") -> None:

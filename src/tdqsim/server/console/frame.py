@@ -41,7 +41,7 @@ _SAID_WAITING: Final = 0.7
 """Seconds after which the status line shows that an action waits."""
 _LONGEST_WAIT: Final = 300.0
 _AGAIN: Final = 2.0
-"""Seconds between two looks whether the region of a page has ended."""
+"""The interval of the check whether the region of a page has ended, in seconds."""
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 PAGES_OF_A_REGION: Final = {
@@ -288,7 +288,7 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
 
 
 def _add_end(visit: Visit, name: str) -> None:
-    """Add a line that says why the region of a page has ended, as soon as it has."""
+    """Add a line with the reason why the region of a page has ended, as soon as it has."""
     line = Block("p", role="alert")
 
     async def refresh() -> None:

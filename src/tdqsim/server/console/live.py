@@ -1,7 +1,7 @@
 """One shared snapshot of each region for all browsers, updated a few times a second, and only while a page is open.
 
-Events of the engine tell which queues have changed. :class:`Live` collects them for a moment, reads those queues once
-in the engine's thread, keeps the result, and notifies the pages. Changes without an event are found by a periodic
+Events of the engine name the queues that have changed. :class:`Live` collects them for a moment, reads those queues
+once in the engine's thread, keeps the result, and notifies the pages. Changes without an event are found by a periodic
 update. While no page is open there is no subscription, no task and no update.
 
     engine ---events---> pump --(a few times a second)--> read changed queues --> view --> pages

@@ -220,7 +220,7 @@ def check(system: System, account: Account | None, level: PasswordLevel, attempt
     profile = system.profiles.get(attempt.user)
     if attempt.kind != level.credential:
         return SignOnCode.REQUEST_NOT_VALID
-    if profile is None:  # the same answer as for a wrong password tells nobody which users there are
+    if profile is None:  # the same answer as for a wrong password does not show which users there are
         return SignOnCode.PASSWORD_WRONG
     if profile.disabled or (account is not None and account.disabled):
         return SignOnCode.USER_DISABLED

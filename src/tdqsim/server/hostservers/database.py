@@ -42,7 +42,7 @@ _EXECUTE: Final = (0x1804, 0x1805, 0x180E, 0x1812)
 _PREPARE_AND_EXECUTE: Final = (0x1806, 0x180D)
 _FORGET: Final = 0x1D02
 _NOTHING: Final = (0x1807, 0x1808, 0x180A, 0x1D00, 0x1D01, 0x1D03, 0x1D04, 0x1E00, 0x1E01, 0x1F01)
-"""COMMIT, ROLLBACK, and what a client says of its cursors, parameters and descriptors."""
+"""COMMIT, ROLLBACK, and what a client sets for its cursors, parameters and descriptors."""
 _ONLY: Final = "SELECT CURRENT SCHEMA FROM SYSIBM.SYSDUMMY1 and SET SCHEMA"
 _SERVED: Final = ("SELECT SYSDUMMY1", "SET SCHEMA", "COMMIT")
 _NAMING, _DEFAULT_LIBRARY, _LIBRARY_LIST = 0x380C, 0x380F, 0x3813
@@ -245,7 +245,7 @@ def add_libraries(job: Job, named: Sequence[tuple[str, str]]) -> list[str]:
         named: the libraries after their places: ``C`` for the first one of a new list, ``F`` for first, ``L`` for last.
 
     Returns:
-        For each library that was not added, the message that says why.
+        For each library that was not added, the message with the reason.
     """
     refused: list[str] = []
     for place, name in named:

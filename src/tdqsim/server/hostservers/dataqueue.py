@@ -18,7 +18,7 @@ _COMMON, _FOUND = 0x8002, 0x8003
 _RECEIVE, _SEND = 2, 5
 _QUICK = (_RECEIVE, _SEND)
 _CHANGES = {_RECEIVE: "QRCVDTAQ", 3: "CRTDTAQ", 4: "DLTDTAQ", _SEND: "QSNDDTAQ", 6: "QCLRDTAQ"}
-"""The requests that change something, with their operations; a receive may also only look."""
+"""The requests that change something, with their operations; a receive may also leave the entry."""
 _AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
 _SEQUENCES: dict[bytes, Literal["*FIFO", "*LIFO", "*KEYED"]] = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
 _KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}

@@ -134,7 +134,7 @@ class _Checked:
             except TimeoutError:
                 detail = f"the body did not arrive within {self._seconds:g} seconds"
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, {"Connection": "close"}) from None
-            except asyncio.CancelledError:  # the server no longer waits for the body; a traceback would not say so
+            except asyncio.CancelledError:  # the server no longer waits for the body; a traceback would not show that
                 detail = "the server is being stopped, and the body had not arrived"
                 raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, detail, {"Connection": "close"}) from None
             whole = not message.get("more_body", False)

@@ -163,7 +163,7 @@ def _here(to: str) -> str:
 def _welcome(request: Request, access: Gate, user_id: str, to: str) -> Response:
     before = session_of(request)
     if before is not None and before.cookie:
-        access.sessions.end(before)  # the browser forgets its cookie, so nobody could end it
+        access.sessions.end(before)  # the browser forgets its cookie, so it could not be ended
     secret, _session = access.sessions.begin(user_id, cookie=True)
     target = escape(_here(to), quote=True)
     answer = HTMLResponse(

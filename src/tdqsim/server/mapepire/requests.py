@@ -1,8 +1,8 @@
 """The requests of one Mapepire connection: JSON objects with an id and a type, each with one answer.
 
-Requests run at the same time and are answered in any order, as the id tells which answer is whose: a receive that waits
-holds up nothing. Only ``connect`` and ``cl`` run one after another. All of them run in the engine's thread as tasks,
-for the same server job.
+Requests run at the same time and are answered in any order, since the id assigns each answer to its request: a receive
+that waits holds up nothing. Only ``connect`` and ``cl`` run one after another. All of them run in the engine's thread
+as tasks, for the same server job.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class Requests:
 
         Args:
             request: a request with an id and a type.
-            taken: gets what puts an entry back that the request has received, in case nobody reads the answer.
+            taken: gets the functions that put back the entries that the request has received, if the answer is not
+                read.
         """
         act = _ACTS.get(request["type"])
         answer: Answer = {"id": request["id"], "success": True}

@@ -130,7 +130,7 @@ def _storage(dump: Dump) -> None:
 
 
 async def _what_to_do(visit: Visit, view: RegionView, dump: Dump) -> None:
-    """What explain says now of the queues that the task used, and of what its last command named."""
+    """The explanations, as of now, of the queues that the task used, and of what its last command named."""
     with card("What to do", "What to do: what it used, as it is now"):
         if not dump.queues and dump.resource is None:
             Block("p", "tdq-dim", "Its last command and its unit of work name no queue, program or transaction.")

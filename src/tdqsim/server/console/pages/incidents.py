@@ -23,7 +23,7 @@ from tdqsim.server.incidents import incidents_of as present_incidents
 from tdqsim.state import Dump
 
 _AGAIN: Final = 5.0
-"""The seconds between two looks for waits that have become long."""
+"""The interval of the check for long waits, in seconds."""
 _ABENDS: Final = (
     column("time", "Time"), column("code", "Abend"), column("task", "Task", num=True),
     column("transid", "Transaction"), column("program", "Program"), column("userid", "User"),

@@ -22,7 +22,7 @@ _PAGE: Final = 50
 _LINES: Final = 2000
 """The maximum number of lines of a job or data set on its page; the API has all of them."""
 _AGAIN: Final = 5.0
-"""The seconds between two looks."""
+"""The interval between two reads, in seconds."""
 _JOBS: Final = (
     column("number", "Number", num=True), column("id", "Job id", mono=True), column("name", "Name"),
     column("submitter", "Submitted by"), column("time", "Time"), column("cards", "Cards", num=True),

@@ -121,7 +121,7 @@ class _Snapshots(RegionPage):
             self._show_queues(snapshot)
 
     async def act(self, row: str, button: str) -> None:
-        """Do what a button of a row says."""
+        """Carry out the action of a button of a row."""
         snapshot = next((each for each in self.kept if str(each.number) == row), None)
         if snapshot is None:
             self.visit.say(f"Snapshot {row} is no longer kept", "bad")

@@ -17,7 +17,7 @@ from tdqsim.server.operations import operation
 _LATEST: Final = 995959
 """The highest INTERVAL, as hhmmss."""
 _AGAIN: Final = 2.0
-"""The seconds between two looks at the requests, whose time passes without an event."""
+"""The interval between two reads of the requests, whose time passes without an event, in seconds."""
 _SHOWN: Final = 500
 """The maximum number of requests, and of transactions."""
 _WAYS: Final = {"text": "text", "hex": "hexadecimal"}

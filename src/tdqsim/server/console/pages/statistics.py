@@ -13,7 +13,7 @@ from tdqsim.server.console.table import DataTable, Row, column, row
 
 _PAGE: Final = 50
 _AGAIN: Final = 5.0
-"""The seconds between two looks at the counts."""
+"""The interval between two reads of the counts, in seconds."""
 _COUNTS: Final = {
     "writes": "Written", "reads": "Read", "deletes": "Deleted", "triggers": "Triggers", "items": "Records",
     "peak_items": "Most records", "cis_in_use": "CIs", "peak_cis": "Most CIs",

@@ -2,7 +2,7 @@
 
 The way has the tasks of all regions that carry out the same requests, each with the task that has called it and with
 its last commands. It is known as long as the regions keep the events of the tasks. What a task waits for in another
-region is told by ``explain``, also if that region is in another server.
+region is given by ``explain``, also if that region is in another server.
 """
 
 from __future__ import annotations
