@@ -168,6 +168,10 @@ TRIGGERED = (
         ("", GOOD, "pay.yaml:3", "TDQUEUE(PAYQ) transid = 'PAYP': is not defined"),
         ("handlers: [json]", GOOD, "pay.yaml:3", "TDQUEUE(PAYQ) transid = 'PAYP': is not defined: in CICS the trigger starts nothing (DFHTD0183); here a registered handler runs"),
         ("handlers: [plain]", TRIGGERED.replace("PAYPROG", "PAYPROG, runaway: 500"), "pay.yaml:5", "TRANSACTION(PAYP) runaway = '500': limits COBOL programs only: a Python function is never interrupted"),
+        ("", GOOD.replace("transid: PAYP, ", ""), "pay.yaml:3", "TDQUEUE(PAYQ) triggerlevel = '5': starts no task, because the queue has no TRANSID"),
+        ("", "group: G\ntdqueue:\n- {name: EXTQ, type: EXTRA, ddname: CARD, typefile: INPUT}\n", "pay.yaml:3", "TDQUEUE(EXTQ) ddname = 'CARD': there is no DD card of this name in dd:, and the queue has no DSNAME: it cannot be opened"),
+        ("cobol: {copybooks: [nowhere]}", GOOD, "region.yaml:2", "cobol.copybooks = 'nowhere': there is no such folder"),
+        ("layouts: {NOPE: x.cpy}", GOOD, "region.yaml:2", "layouts = 'NOPE': there is no queue of this name, so the layout does nothing"),
         ("handlers:\n- json\n- nomod", GOOD, "region.yaml:4", "handlers = 'nomod': there is no module nomod"),
         ("", TRIGGERED, "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'PAYQ': there is no TERMINAL of this name: the trigger's task waits for it. ATIFACILITY is TERMINAL, the default; FILE needs no terminal"),
         ("", TRIGGERED.replace("transid", "atifacility: SYSTEM, facilityid: CON1, transid"), "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'CON1': there is no CONNECTION"),
@@ -187,6 +191,7 @@ def test_check_warns_of_names_that_lead_to_nothing(
     (good.parent / "region.yaml").write_text(REGION + region)
     (good.parent / "plain.py").write_text("def registr(region): ...\ndef payp(task): ...\nraise SystemExit('was run')")
     (good.parent / "own").mkdir()
+    (good.parent / "x.cpy").write_text("       01 R PIC X.\n")
     for module in ("__init__.py", "inner.py"):
         (good.parent / "own" / module).write_text("raise SystemExit('was run')")
     good.write_text(definitions)

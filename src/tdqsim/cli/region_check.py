@@ -42,6 +42,9 @@ def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]
         *_missing_modules(file, definitions),
         *_missing_functions(file, definitions),
         *_unused_cards(file, definitions),
+        *_no_card(file, definitions),
+        *_no_folders(file),
+        *_no_queue(file, definitions),
         *_to_nothing(file, definitions),
         *no_facility(definitions.entries),
         *_no_connection(definitions.entries),
@@ -219,6 +222,33 @@ def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Proble
             yield _in_region(file, "dd", name, "no queue has this DD name")
 
 
+def _no_card(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Queues that are read, and have neither a DD card nor a DSNAME; none where a job may have cards."""
+    for entry in definitions.entries:
+        queue = entry.resource
+        if not isinstance(queue, ExtraQueue) or queue.typefile == "OUTPUT" or queue.dsname or queue.sysoutclass:
+            continue
+        if queue.dd not in file.dd and not file.job:
+            message = "there is no DD card of this name in dd:, and the queue has no DSNAME: it cannot be opened"
+            yield _at(entry, "ddname", queue.dd, message)
+
+
+def _no_folders(file: RegionFile) -> Iterator[Problem]:
+    """Folders of COBOL sources and copybooks that do not exist."""
+    for key in ("sources", "copybooks") if file.cobol is not None else ():
+        for folder in getattr(file.cobol, key):
+            if not (file.directory / folder).is_dir():
+                place = str(_path(file)), line_of(_path(file), "cobol", key), ""
+                yield Problem(*place, f"cobol.{key}", folder, "there is no such folder")
+
+
+def _no_queue(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Layouts for queues that do not exist."""
+    queues = {queue.name for queue in definitions.tdqueues} | set(SUPPLIED_QUEUES)
+    for name in file.layouts.keys() - queues:
+        yield _in_region(file, "layouts", name, "there is no queue of this name, so the layout does nothing")
+
+
 def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """Indirect queues whose target does not exist, and triggers of transactions that do not exist."""
     queues = {queue.name for queue in definitions.tdqueues} | set(
@@ -229,7 +259,9 @@ def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
         target = getattr(entry.resource, "indirectname", "")
         if target and target not in queues:
             yield _at(entry, "indirectname", target, "there is no queue of this name: requests would get QIDERR")
-        transid = getattr(entry.resource, "transid", "")
+        transid, level = (getattr(entry.resource, name, "") for name in ("transid", "triggerlevel"))
+        if level not in ("", 0, 1) and not transid:  # 1 is the default, which CSD listings show for every queue
+            yield _at(entry, "triggerlevel", str(level), "starts no task, because the queue has no TRANSID")
         if transid and transid not in transactions:
             message = "is not defined: in CICS the trigger starts nothing (DFHTD0183); here a registered handler runs"
             yield _at(entry, "transid", transid, message)
