@@ -108,6 +108,13 @@ def test_without_commarea_there_is_none(linked: Linked) -> None:
     assert linked.seen == [(None, 0)]
 
 
+def test_datalength_is_how_much_of_the_commarea_is_sent_and_the_rest_is_binary_zeros(linked: Linked) -> None:
+    linked.server(lambda task: linked.seen.append(bytes(task.commarea)))
+    for datalength in (0, 2, 3):
+        assert linked.link(commarea=b"abc", datalength=datalength) is None
+    assert linked.seen == [b"\0\0\0", b"ab\0", b"abc"]
+
+
 @pytest.mark.rule("DPL-CHANNEL")
 def test_the_channel_goes_there_and_comes_back(linked: Linked) -> None:
     def program(task: Task) -> None:
