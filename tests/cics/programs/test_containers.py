@@ -88,6 +88,15 @@ def test_a_browse_that_has_ended_has_no_token_and_others_go_on(task):
     assert task.getnext_container(second) == "ONE"
 
 
+def test_a_browse_that_begins_when_another_has_ended_leaves_those_that_are_open(task):
+    task.put_container("TWO", b"x", channel="CH")
+    first, second = task.startbrowse_container(channel="CH"), task.startbrowse_container(channel="CH")
+    assert task.getnext_container(second) == "ONE"
+    task.endbrowse_container(first)
+    third = task.startbrowse_container(channel="CH")
+    assert [task.getnext_container(second), task.getnext_container(third)] == ["TWO", "ONE"]
+
+
 def test_flength_cuts_what_is_put_and_what_is_got(task):
     task.put_container("ONE", b"abcdef", channel="CH", length=4)
     assert task.get_container("ONE", channel="CH").data == b"abcd"

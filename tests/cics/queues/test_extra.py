@@ -154,6 +154,8 @@ def test_a_variable_length_recordsize_includes_the_descriptor_word(make, tmp_pat
     expect_rule("EX-WRITE-ZERO", region.writeq_td, "VBQ", b"x", 0)
     with pytest.raises(Condition, match="LENGTH is 0; allowed are 1 to 32767"):
         region.writeq_td("VBQ", b"")
+    foreseen = [region.explain("VBQ", size=size).commands["WRITEQ TD"].outcome for size in (0, 1, 80, 81)]
+    assert foreseen == ["LENGERR", "NORMAL", "NORMAL", "LENGERR"]
     region.close()
     # BDW 88, RDW 84, the record
     assert (tmp_path / "vb").read_bytes() == bytes.fromhex("00580000 00540000") + b"x" * 80
