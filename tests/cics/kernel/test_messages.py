@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Abend, Region, Task
 from tdqsim.cics.internals import core_of
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import table
@@ -83,6 +84,42 @@ def test_an_abend_is_told_with_transaction_code_program_and_terminal(
     audited.run()
     text = f"Transaction PAYP abend PAY1 in program PAYP term {shown}. "
     assert re.match("DFHAC2236 " + head(rule("MESSAGE-QUEUE-HEAD").message, text), written(audited, "CSMT"))
+
+
+def abend(region: Region, code: str) -> None:
+    with pytest.raises(Abend):
+        region.start(lambda task: task.abend(code)).result()
+
+
+@pytest.mark.parametrize(("recordformat", "recordsize", "data"), [("FIXED", 40, 40), ("VARIABLE", 44, 40)])
+def test_a_message_is_written_in_records_of_the_length_of_a_data_set(
+    make_region: Make, tmp_path: Path, recordformat: Any, recordsize: int, data: int
+) -> None:
+    queue = define_tdqueue(
+        name="CSMT", type="EXTRA", typefile="OUTPUT", ddname="MSG", recordformat=recordformat, recordsize=recordsize
+    )
+    region = make_region(queue, dd={"MSG": tmp_path / "messages"})
+    abend(region, "PAY1")
+    *full, last = region.peek("CSMT")
+    assert {len(record) for record in full} == {data}
+    assert (
+        region.text(b"".join([*full, last]))
+        .rstrip()
+        .endswith("PROG term ????. Updates to local recoverable resources will be backed out.")
+    )
+    assert (len(last) == data) is (recordformat == "FIXED")
+
+
+def test_a_message_that_is_lost_is_followed_by_those_that_are_not(make_region: Make) -> None:
+    region = make_region(define_tdqueue(name="CSMT", type="INTRA", recovstatus="LOGICAL"))
+    with region.task() as task:
+        task.writeq_td("CSMT", task.encode("held"))
+        abend(region, "PAY1")  # its message would have to wait, and does not
+    abend(region, "PAY2")
+    assert [re.findall("PAY[12]|held", region.text(record)) for record in region.peek("CSMT")[:2]] == [
+        ["held"],
+        ["PAY2"],
+    ]
 
 
 @pytest.mark.parametrize("row", table("kernel_messages"), ids=lambda row: str(row["id"]))

@@ -152,6 +152,12 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     assert second.tdqueues["TRGQ"].signature == signature
     assert second.resources.transactions["NEWT"].dtimout_ns == 90 * 10**9
     assert second._core.terminal_control.get("TERMINAL", "T001").inservice
+    started: list[int] = []
+    second.register("NEWT", lambda _task: started.append(second.inquire_tdqueue("TRGQ", "NUMITEMS").numitems))
+    for _ in range(7):
+        second.writeq_td("TRGQ", b"x")
+        second.run()
+    assert started == [7]
 
 
 @pytest.mark.rule("RESTART-ORDER")
