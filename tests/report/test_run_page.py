@@ -156,7 +156,6 @@ def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, proc
     assert "WRITEQ TD PAYQ '<script>4'" in page.text
     assert "QSNDDTAQ QGPL/ORDERS" in page.text
     assert "ValueError: broken" in page.text
-    assert "more regions and systems" not in page.text
     kinds = [{trace.get("name") for trace in figure["data"]} for figure in page.figures]
     assert {"abend", "backed out", "waits"} <= set().union(*(each for each in kinds if "abend" in each))
 
@@ -198,6 +197,7 @@ def test_records_of_a_region_directory_are_shown_by_its_layouts(tmp_path: Path, 
     for line in ("ACCOUNT=ABCD, AMOUNT=123.45", "ACCOUNT=JBCD, AMOUNT=543.21"):
         assert line in page.text
     assert re.search(r"records are shown as text: .*none\.cpy", page.text)
+    assert "more regions and systems" not in page.text
 
 
 def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path) -> None:
