@@ -126,6 +126,12 @@ def test_a_system_has_snapshots_too() -> None:
         after = snapshot(system)
         assert after.queues["QGPL/ORDERS"] == ((b"", b"order", b""),)
         assert diff(before, after) == ["QGPL/ORDERS: + 1: 'order'"]
+        job.crtdtaq("QGPL/KEYED", maxlen=10, seq="*KEYED", keylen=2)
+        job.qsnddtaq("KEYED", "QGPL", b"same", b"K1")
+        before = snapshot(system)
+        job.qrcvdtaq("KEYED", "QGPL", 0, "EQ", b"K1")
+        job.qsnddtaq("KEYED", "QGPL", b"same", b"K2")
+        assert diff(before, snapshot(system)) == ["QGPL/KEYED: - 1: 'K1same'", "QGPL/KEYED: + 1: 'K2same'"]
 
 
 def test_remote_queues_are_followed_to_where_they_are() -> None:

@@ -249,6 +249,15 @@ RESTARTS: dict[str, tuple[list[Event], list[str]]] = {
     "the last read of a PHYSICAL queue is given back": (
         [*PHYSICAL, op(R, "P", b"a", "1"), restart(), stands("P", b"a", b"b", recovstatus="PHYSICAL")], [],
     ),
+    "the last read of a PHYSICAL queue is given back by the first of two restarts only": (
+        [*PHYSICAL, op(R, "P", b"a", "1"), restart(), stands("P", b"a", b"b", recovstatus="PHYSICAL"),
+         op(R, "P", b"a", "2"), op(R, "P", b"b", "2"), restart(), stands("P", b"a", b"b", recovstatus="PHYSICAL")],
+        ["duplicated"],
+    ),
+    "a delete that nobody was told of was not done before the first of two restarts": (
+        [*PHYSICAL, op("DELETEQ TD", "P", b"", resp="UNKNOWN"), restart(),
+         stands("P", b"a", b"b", recovstatus="PHYSICAL"), restart(), stands("P", recovstatus="PHYSICAL")], ["lost", "lost"],
+    ),
     "a write that nobody was told of": ([*PHYSICAL, restart(), stands("P", b"a", b"b", b"c", recovstatus="PHYSICAL")], []),
     "two records lost of a PHYSICAL queue": ([*PHYSICAL, restart(), stands("P", recovstatus="PHYSICAL")], ["lost", "lost"]),
     "a delete that nobody was told of": (

@@ -38,6 +38,10 @@ KEYED = dtaq("*KEYED", 1)
 RESTART = JobEvent("RESTART", "", "", b"", 0, info={"start": "ABNORMAL"})
 AB = [op(SND, b"a"), op(SND, b"b")]
 PLANTED: dict[str, list[JobEvent]] = {
+    "lost to NE with the lowest key": [
+        KEYED, op(SND, b"a", b"1"), op(SND, b"b", b"2"), op(RCV, **by_key("NE", b"1")),
+        op(RCV, b"b", b"2", **by_key("NE", b"1")), op(RCV, b"a", b"1", **by_key("EQ", b"1")),
+    ],
     "lost": [dtaq(), op(SND, b"a"), op(RCV)],
     "lost, by key": [KEYED, op(SND, b"a", b"5"), op(RCV, **by_key("GE", b"3"))],
     "lost at the end": [dtaq(), *AB, op(RCV, b"a")],
@@ -74,6 +78,13 @@ def test_a_planted_anomaly_is_found(what: str) -> None:
 SOUND: dict[str, list[JobEvent]] = {
     "fifo": [dtaq(), *AB, op(RCV, b"a"), op(RCV, b"b"), op(RCV)],
     "lifo": [dtaq("*LIFO"), *AB, op(RCV, b"b"), op(SND, b"c"), op(RCV, b"c"), op(RCV, b"a")],
+    "equal entries of a LIFO queue": [
+        dtaq("*LIFO"), op(SND, b"a"), op(SND, b"b"), op(SND, b"a"), op(RCV, b"a"), op(RCV, b"b"), op(RCV, b"a"),
+    ],
+    "the lowest of two keys by NE": [
+        KEYED, op(SND, b"a", b"1"), op(SND, b"b", b"2"), op(RCV, b"b", b"2", **by_key("NE", b"1")),
+        op(RCV, **by_key("NE", b"1")), op(RCV, b"a", b"1", **by_key("NE", b"2")),
+    ],
     "equal entries": [dtaq(), op(SND, b"a"), op(SND, b"a"), op(RCV, b"a"), op(RCV, b"a")],
     "keys": [
         KEYED, op(SND, b"a", b"5"), op(SND, b"b", b"3"), op(SND, b"c", b"5"), op(RCV, **by_key("LT", b"3")),

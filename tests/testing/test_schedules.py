@@ -132,6 +132,9 @@ def test_exhaustive_exploration_ends_when_nothing_is_left() -> None:
     assert found.complete
     assert orders == {b"abc", b"acb", b"bac", b"bca", b"cab", b"cba"}
     assert explore(scenario, 2, method="exhaustive").complete is False
+    found = explore(stops_before_qzero, 9, method="exhaustive", preemptions=2, minimise=False)
+    assert found.failure is not None
+    assert found.failure.found.token == "at:1=3"  # which takes nobody off who could have gone on
 
 
 def test_random_schedules_reach_every_order_of_commands() -> None:
