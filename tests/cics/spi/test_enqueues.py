@@ -228,6 +228,11 @@ def test_a_waiter_without_a_unit_of_work_has_its_duration_too(reg):
         assert held["DURATION"] >= 105
         assert 5 <= awaited["DURATION"] < 100
         assert reg.inquire_task(awaited["TASKID"]).suspendtime == awaited["DURATION"]
+        reg.start(lambda task: (task.enq("NAME"), reg.clock.advance(7), shown.extend(enqueues(reg))))
+        shown: list[dict[str, object]] = []
+        owner.deq("NAME")
+        reg.run()
+    assert [7 <= each["DURATION"] < 100 for each in shown if each["RELATION"] == "OWNER"] == [True]
 
 
 def test_the_duration_of_a_retained_end_is_the_time_since_it_was_retained(reg):
@@ -248,6 +253,7 @@ def test_the_length_of_a_name(reg):
     with reg.task() as task, reg.task() as other:
         acquire(task, bytearray(reg.encode("NAME AND MORE")), for_task=False, nosuspend=False, length=4)
         assert busy(other, "NAME")
+        acquire(other, bytes(range(255)), for_task=False, nosuspend=True)
         for length in (0, -1, 256):
             expect_rule("ENQ-LENGERR", acquire, task, b"NAME", for_task=False, nosuspend=False, length=length)
         with pytest.raises(TdqError, match="LENGTH 5 is more than the 4 bytes"):
