@@ -80,6 +80,7 @@ def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Pat
         (["read", "read", "read"], [b"3"]),
         (["read", "write", "read"], [b"2", b"3", b"4"]),
         (["read", "delete", "write", "read"], [b"4"]),
+        (["read", "discard", "write"], [b"4"]),
         ([], [b"1", b"2", b"3"]),
     ],
 )
@@ -96,6 +97,11 @@ def test_the_last_read_of_a_physical_queue(
         "syncpoint": task.syncpoint,
         "rollback": task.syncpoint_rollback,
         "delete": lambda: task.deleteq_td("PHYQ"),
+        "discard": lambda: (
+            first.set_tdqueue("PHYQ", enablestatus="DISABLED"),
+            first.discard_tdqueue("PHYQ"),
+            first.install([define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL")]),
+        ),
     }
     for step in script:
         steps[step]()
