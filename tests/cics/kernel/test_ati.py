@@ -665,3 +665,21 @@ def test_a_qzero_before_a_cycle_does_not_end_that_cycle(make_region: Make) -> No
     region.writeq_td("TRGQ", b"two")
     assert len(starts) == 1
     assert rule("ATI-QZERO-BEFORE").message == "stays on"
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["DISCARD", "CREATE"])
+def test_the_start_that_waits_for_a_terminal_is_gone_with_its_queue(make_region: Make, replaced: bool) -> None:
+    region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"))
+    ran: list[str] = []
+    region.register("PAYP", lambda task: ran.append(task.assign("QNAME")))
+    region.set_terminal("T001", servstatus="OUTSERVICE")
+    for _ in range(3):
+        region.writeq_td("TRGQ", b"x")
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    if replaced:
+        region.create_tdqueue("TRGQ", "TYPE(INTRA)")
+    else:
+        region.discard_tdqueue("TRGQ")
+    region.set_terminal("T001", servstatus="INSERVICE")
+    region.run()
+    assert ran == []
