@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from tdqsim.cobol.mutants import Mutant, altered, cobol_mutants
 from tdqsim.errors import UsageError
@@ -109,11 +109,10 @@ class MutationReport:
 
     def as_dict(self) -> dict[str, object]:
         """The report for JSON; ``pytest --tdq-mutants`` reads it."""
-        names: tuple[Outcome, ...] = ("killed", "survived", "not loaded", "timed out", "broken", "not run")
         counts = self.counts
         return {
             "test_seconds": round(self.seconds, 3),
-            "counts": {name: counts[name] for name in names},
+            "counts": {name: counts[name] for name in get_args(Outcome)},
             "mutants": [each.as_dict() for each in self.judgements],
         }
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -427,7 +427,7 @@ def _show_mutants(report: MutationReport) -> None:
     for path in dict.fromkeys(not_loaded):
         emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
     counts = report.counts
-    outcomes = [name for name in ("killed", "survived", "not loaded", "timed out", "broken", "not run") if counts[name]]
+    outcomes = [name for name in get_args(on_demand.mutation.Outcome) if counts[name]]
     table: Counter[tuple[str, str]] = Counter((each.mutant.kind, each.outcome) for each in report.judgements)
     made = {each.mutant.kind for each in report.judgements}
     rows = [(kind, *(table[kind, name] for name in outcomes)) for kind in kinds if kind in made]

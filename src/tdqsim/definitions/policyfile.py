@@ -29,21 +29,20 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from tdqsim.core.spelling import did_you_mean
-from tdqsim.definitions._fields import FileFormat, Keyword, Number, Text, refuse
+from tdqsim.definitions._fields import FileFormat, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions.group import read_text
-from tdqsim.definitions.regionfile import Strict, Who, located
+from tdqsim.definitions.regionfile import Level, Strict, Who, located
 from tdqsim.definitions.yamltext import MapNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 
 _CLASSES = tuple(row["class"] for row in table("security_classes"))
-_Level = Annotated[Literal["NONE", "READ", "UPDATE", "CONTROL", "ALTER"], Keyword()]
 
 
 def _check_class(value: str) -> str:
@@ -119,8 +118,8 @@ class ResourceProfile(Strict):
         access: the access list: the level by user or group.
     """
 
-    uacc: _Level = "NONE"
-    access: Mapping[Who, _Level] = Field(default_factory=dict)
+    uacc: Level = "NONE"
+    access: Mapping[Who, Level] = Field(default_factory=dict)
 
 
 _Profiles = Mapping[

@@ -225,9 +225,8 @@ def _check_who(value: str) -> str:
 
 
 Who = Annotated[str, Text(10), AfterValidator(_check_who)]
-_Levels = Mapping[
-    Annotated[str, Text(40)], Annotated[Literal["NONE", "READ", "UPDATE", "CONTROL", "ALTER"], Keyword()]
-]  # by a pattern
+Level = Annotated[Literal["NONE", "READ", "UPDATE", "CONTROL", "ALTER"], Keyword()]
+_Levels = Mapping[Annotated[str, Text(40)], Level]  # by a pattern
 
 
 class Security(Strict):
