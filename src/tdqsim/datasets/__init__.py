@@ -47,12 +47,10 @@ if TYPE_CHECKING:
     from tdqsim.datasets.intrdr import InternalReader as InternalReader
     from tdqsim.datasets.jobs import JobLog, SubmittedJob
     from tdqsim.datasets.printing import render, render_asa, render_machine
-    from tdqsim.datasets.reader import ConcatenatedReader as ConcatenatedReader
     from tdqsim.datasets.reader import (
         DatasetReader,
         open_reader,
     )
-    from tdqsim.datasets.reader import DummyReader as DummyReader
     from tdqsim.datasets.space import Space, SpaceUnit, parse_space
     from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
     from tdqsim.datasets.workdir import output_directory as output_directory
@@ -138,7 +136,7 @@ __getattr__, __dir__ = lazy_names(
         ".intrdr": ("InternalReader",),
         ".jobs": ("JobLog", "SubmittedJob"),
         ".printing": ("render", "render_asa", "render_machine"),
-        ".reader": ("ConcatenatedReader", "DatasetReader", "DummyReader", "open_reader"),
+        ".reader": ("DatasetReader", "open_reader"),
         ".space": ("Space", "SpaceUnit", "parse_space"),
         ".spool": ("SysoutDataset", "SysoutSpool"),
         ".writer": ("DatasetWriter", "DummyWriter", "open_writer"),

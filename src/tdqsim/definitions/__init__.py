@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     )
     from tdqsim.definitions.group import read_text as read_text
     from tdqsim.definitions.imports import Imported, ImportReport
-    from tdqsim.definitions.imports import Operand as Operand
     from tdqsim.definitions.imports import expand as expand
     from tdqsim.definitions.machine import Machine as Machine
     from tdqsim.definitions.modelfile import read_model as read_model
@@ -63,8 +62,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions.policyfile import load_policy_file as load_policy_file
     from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.regionfile import REGION_FILE_NAME as REGION_FILE_NAME
-    from tdqsim.definitions.regionfile import DdCard as DdCard
-    from tdqsim.definitions.regionfile import Dfhintra as Dfhintra
     from tdqsim.definitions.regionfile import RegionFile as RegionFile
     from tdqsim.definitions.regionfile import load_region_file as load_region_file
     from tdqsim.definitions.schema import described_schema as described_schema
@@ -164,11 +161,11 @@ __getattr__, __dir__ = lazy_names(
         ".dump": ("dump_definitions",),
         ".file": ("File",),
         ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"),
-        ".imports": ("ImportReport", "Imported", "Operand", "expand"),
+        ".imports": ("ImportReport", "Imported", "expand"),
         ".other": ("OtherResource",),
         ".policyfile": ("PolicyFile", "load_policy_file"),
         ".program": ("ProgramDefinition",),
-        ".regionfile": ("DdCard", "Dfhintra", "REGION_FILE_NAME", "RegionFile", "load_region_file"),
+        ".regionfile": ("REGION_FILE_NAME", "RegionFile", "load_region_file"),
         ".schema": ("described_schema", "json_schema", "pipeline_json_schema", "region_json_schema"),
         ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),
         ".terminal": ("Terminal",),

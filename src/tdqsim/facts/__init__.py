@@ -14,7 +14,6 @@ Public are ``Resp``, ``Cvda`` and the rules; the other names serve the packages 
 ``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name
 ``FORMATS``                  the version of each format of files, by name
 ``LIMITS``                   limits and lengths that no attribute table holds
-``QUEUE_TYPES``              the four kinds of queue
 ``REGION_DEFAULTS``          the default properties of a region
 ``RELEASES``                 the CICS TS release of each CHANGEAGREL number
 ``SET_TDQUEUE_OPTIONS``      the options of SET TDQUEUE by name: kind, queue types, values or range
@@ -43,7 +42,6 @@ from tdqsim.facts._records import EIBRCODE as EIBRCODE
 from tdqsim.facts._records import FORMATS as FORMATS
 from tdqsim.facts._records import INQUIRE_OPTIONS as INQUIRE_OPTIONS
 from tdqsim.facts._records import LIMITS as LIMITS
-from tdqsim.facts._records import QUEUE_TYPES as QUEUE_TYPES
 from tdqsim.facts._records import REGION_DEFAULTS as REGION_DEFAULTS
 from tdqsim.facts._records import RELEASES as RELEASES
 from tdqsim.facts._records import SET_TDQUEUE_OPTIONS as SET_TDQUEUE_OPTIONS
@@ -52,7 +50,6 @@ from tdqsim.facts._records import TDQUEUE_ATTRIBUTES as TDQUEUE_ATTRIBUTES
 from tdqsim.facts._records import InquireOption as InquireOption
 from tdqsim.facts._records import SetOption as SetOption
 from tdqsim.facts._records import SuppliedQueue as SuppliedQueue
-from tdqsim.facts._records import TdqueueAttribute as TdqueueAttribute
 from tdqsim.facts._tables import table as table
 from tdqsim.lazy import lazy_names
 

@@ -8,7 +8,6 @@ no plan is in use. Tests, the served process and the search for schedules use th
 from __future__ import annotations
 
 from tdqsim.faults.active import ActivePlan as ActivePlan
-from tdqsim.faults.hooks import HookChain as HookChain
 from tdqsim.faults.hooks import add_hook, remove_hook
 from tdqsim.faults.plan import AnyFault as AnyFault
 from tdqsim.faults.plan import (

@@ -9,7 +9,6 @@ from tdqsim.ibmi.data import job_page as job_page
 from tdqsim.ibmi.ddm import DdmLink as DdmLink
 from tdqsim.ibmi.ddm import DdmServer as DdmServer
 from tdqsim.ibmi.declare import DECLARATIONS as DECLARATIONS
-from tdqsim.ibmi.declare import Declaration as Declaration
 from tdqsim.ibmi.dts import datetime_to_dts, dts_to_datetime
 from tdqsim.ibmi.entry_lines import SeedEntry as SeedEntry
 from tdqsim.ibmi.entry_lines import dump_entries as dump_entries
@@ -17,7 +16,6 @@ from tdqsim.ibmi.entry_lines import parse_seed as parse_seed
 from tdqsim.ibmi.entry_lines import seed_entries as seed_entries
 from tdqsim.ibmi.error_code import ErrorCode, ErrorReport
 from tdqsim.ibmi.errors import JobEnded, ParameterError
-from tdqsim.ibmi.faults import FaultHook as FaultHook
 from tdqsim.ibmi.faults import MessagePlan as MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.journals import JOURNAL_TYPES as JOURNAL_TYPES
@@ -38,15 +36,12 @@ from tdqsim.ibmi.layouts import (
     unpack_binary,
     unpack_decimal,
 )
-from tdqsim.ibmi.layouts import char as char
 from tdqsim.ibmi.lock_manager import LockEntry
 from tdqsim.ibmi.messages import MESSAGE_TYPES as MESSAGE_TYPES
 from tdqsim.ibmi.messages import MESSAGES as MESSAGES
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
-from tdqsim.ibmi.objects import Library as Library
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
-from tdqsim.ibmi.queue import DataQueue as DataQueue
 from tdqsim.ibmi.queue_state import DataQueueState
 from tdqsim.ibmi.recorder import SystemRecorder as SystemRecorder
 from tdqsim.ibmi.records import (
@@ -62,7 +57,6 @@ from tdqsim.ibmi.records import (
     SenderId,
 )
 from tdqsim.ibmi.records import sender_of as sender_of
-from tdqsim.ibmi.remote_link import RemoteLink as RemoteLink
 from tdqsim.ibmi.retrieve import parse_messages
 from tdqsim.ibmi.sql import PreparedSql as PreparedSql
 from tdqsim.ibmi.sql import SqlResult

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.events import Event, JobEvent, load_history
     from tdqsim.testing.history import History
-    from tdqsim.testing.marked import MarkedDefinitions as MarkedDefinitions
     from tdqsim.testing.marked import marked_definitions as marked_definitions
     from tdqsim.testing.outcome import Outcomes as Outcomes
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
@@ -119,7 +118,7 @@ __getattr__, __dir__ = lazy_names(
             "load_transcript",
         ),
         ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
-        ".marked": ("MarkedDefinitions", "marked_definitions"),
+        ".marked": ("marked_definitions",),
         ".outcome": ("Outcomes",),
     },
 )
