@@ -309,6 +309,22 @@ def test_a_history_knows_tdintra_empty(tmp_path, clean) -> None:
         assert history.check().left == {"LOGQ": 1}
 
 
+def test_the_last_events_are_told_and_a_seed_through_an_alias_is_its_target_s(tmp_path) -> None:
+    alias = define_tdqueue(name="ALIA", type="INDIRECT", indirectname="NOQ")
+    with Region([*DEFINITIONS, alias], supplied_queues=False) as region, History(path=tmp_path / "events") as history:
+        history.attach(region)
+        region.seed("ALIA", [b"one", b"two", b"three"])
+        assert [(event.kind, event.data) for event in history.of("NOQ", 2)] == [("SEED", b"two"), ("SEED", b"three")]
+        region.readq_td("NOQ")
+        (last,) = history.lines(1)
+        assert "READQ TD NOQ " in last
+        history.close()
+        assert history.lines(1) == [last]
+        history.attach(region)  # the file is closed, and what follows is kept in memory
+        region.readq_td("NOQ")
+        assert [event.data for event in history.of("NOQ", 1)] == [b"two"]
+
+
 def test_a_check_of_a_history_says_what_is_wrong() -> None:
     with Region(DEFINITIONS, supplied_queues=False) as region:
         history = History().attach(region)
