@@ -7,6 +7,7 @@ written down: ``python -m tests.test_public_names`` writes the lists anew, and t
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import enum
 import importlib
@@ -27,6 +28,8 @@ PACKAGES = ("tdqsim", "tdqsim.cics", "tdqsim.client", "tdqsim.cobol", "tdqsim.da
             "tdqsim.errors", "tdqsim.facts", "tdqsim.faults", "tdqsim.hosting", "tdqsim.ibmi", "tdqsim.job",
             "tdqsim.languages", "tdqsim.layouts", "tdqsim.probe", "tdqsim.state",
             "tdqsim.testing")  # fmt: skip
+OF_EXTRAS = ("tdqsim.pipeline", "tdqsim.pipeline.stages", "tdqsim.testing.strategies", "tdqsim.tracing")
+"""What is public and needs an extra, or Hypothesis."""
 
 
 def _default(value: object) -> str:
@@ -98,7 +101,7 @@ def python_names(packages: tuple[str, ...] = PACKAGES) -> set[str]:
                     seen.add(value)
             else:
                 lines.add(path + (_signature(value) if inspect.isroutine(value) else ""))
-    return lines | set(_shown_parts())
+    return lines
 
 
 def _shown_parts() -> Iterator[str]:
@@ -250,21 +253,50 @@ def formats() -> set[str]:
     return lines | {f"{row['name']} {row['version']}" for row in table("formats")}
 
 
-BEYOND = {"routes": "fastapi", "files": "argon2"}
-"""The lists that need an extra, and a package of it."""
+BEYOND = {
+    "routes": ("fastapi",), "files": ("argon2",), "python_of_extras": ("pyarrow", "pyspark", "hypothesis", "opentelemetry"),
+}  # fmt: skip
+"""The lists that need extras, and packages of them."""
 WAYS: dict[str, Callable[[], set[str]]] = {
-    "python": python_names, "files": keys_of_files, "commands": commands, "routes": routes,
+    "python": lambda: python_names() | set(_shown_parts()), "python_of_extras": lambda: python_names(OF_EXTRAS),
+    "files": keys_of_files, "commands": commands, "routes": routes,
     "spark": options_of_sources, "pytest": pytest_names, "formats": formats,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WAYS)
 def test_what_users_type_is_as_it_was_promised(name: str) -> None:
-    if name in BEYOND:
-        pytest.importorskip(BEYOND[name], reason="needs the extra [serve]")
+    for package in BEYOND.get(name, ()):
+        pytest.importorskip(package, reason="needs the extras")
     listed, now = set((LISTS / f"{name}.txt").read_text("utf-8").splitlines()), WAYS[name]()
     assert not sorted(listed - now), "removed or changed: CONTRIBUTING.md says how to deprecate a name"
     assert not sorted(now - listed), "new: python -m tests.test_public_names writes it down"
+
+
+ROOT = Path(__file__).parents[1]
+SHOWN = [ROOT / "README.md", *(ROOT / "src/tdqsim/guide").glob("*.md"), *(ROOT / "examples").rglob("*.py")]
+
+
+def test_readme_guide_and_examples_import_only_public_names() -> None:
+    private = []
+    for page in SHOWN:
+        for module, names in re.findall(
+            r"^ *from (tdqsim[\w.]*) import (\([^)]*\)|.*)", page.read_text("utf-8"), re.MULTILINE
+        ):
+            listed = _listed(module) | {each.removeprefix(f"{module}.") for each in PACKAGES}
+            private += [f"{page.name}: {module}.{name}" for name in re.findall(r"\w+", names) if name not in listed]
+    assert not private
+
+
+def _listed(module: str) -> set[str]:
+    """``__all__`` of a module, from its text: what needs an extra is not imported."""
+    path = (ROOT / "src").joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    for node in ast.parse(path.read_text("utf-8")).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id == "__all__":
+            return set(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+    return set()
 
 
 def write_lists() -> None:

@@ -24,9 +24,8 @@ from card_generate import generate
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import parse_copybook
-from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.stages.events import event_table, fixed_binary
-from tdqsim.pipeline.stages.jobs import Output, Router, SpreadRequest
+from tdqsim.pipeline import RecordDecoder
+from tdqsim.pipeline.stages import Output, Router, SpreadRequest, event_table, fixed_binary
 
 PAGE: Final = "cp037"
 TRANSACTION: Final = """
@@ -60,7 +59,7 @@ _CARD, _XREF_ACCOUNT, _ACCOUNT = slice(262, 278), slice(25, 36), slice(0, 11)
 
 
 class SpreadPosting:
-    """See :class:`tdqsim.pipeline.stages.jobs.SpreadJob`."""
+    """See :class:`tdqsim.pipeline.stages.SpreadJob`."""
 
     inputs: Mapping[str, int] = _LENGTHS
     outputs: Mapping[str, Output] = {
@@ -174,10 +173,8 @@ def _hashed(matrix: Any, regions: int) -> Any:
 
 
 def _decoder(copybook: str, columns: list[str]) -> RecordDecoder:
-    from tdqsim.pipeline.shape import Shape  # noqa: PLC0415
-
     names = [name.replace("-", "_") for name in columns]
-    return RecordDecoder(parse_copybook(copybook, source_format="free").record(), Shape(), columns=names)
+    return RecordDecoder(parse_copybook(copybook, source_format="free").record(), columns=names)
 
 
 def _matrix(table: pa.Table, queue: str, length: int) -> Any:

@@ -13,8 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tdqsim import Condition, Cvda, Region, define_connection, define_tdqueue
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim import Condition, Cvda, Region, Sysplex, define_connection, define_tdqueue
 
 Say = Callable[[str], object]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.core.engine import Engine
+from tdqsim.hosting import Engine
 from tdqsim.ibmi import EscapeMessage, Job, Parm, System
 from tdqsim.server.hostservers import Account, Accounts, HostServers
 

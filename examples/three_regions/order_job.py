@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdqsim import Region
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim import Region, Sysplex
 from tdqsim.job import Check, JobRequest, JobResult, importable
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tdqsim.cics import Recorder
     from tdqsim.hosting import Fiber
 
+__all__ = ["Tracing", "trace"]
+
 _RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
 """The parameters that may name the resource of a command."""
 _EVENTS: Final = (

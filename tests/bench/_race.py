@@ -212,7 +212,7 @@ def serve(side: str, folder: Path) -> None:
         spark = builder.config("spark.jars", os.environ["TDQ_COBRIX_JAR"]).getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
     else:
-        from tdqsim.pipeline.session import session
+        from tdqsim.pipeline.sessions import session
 
         spark = session(master="local[2]")
     works = work(side, spark, folder)

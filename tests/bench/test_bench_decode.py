@@ -185,7 +185,7 @@ def test_the_index_against_the_decode(vb):
 @contextmanager
 def spark_session():
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
-    from tdqsim.pipeline.session import session
+    from tdqsim.pipeline.sessions import session
 
     spark = session(name="bench", master="local[2]")
     try:
@@ -196,7 +196,7 @@ def spark_session():
 
 @pytest.mark.spark
 def test_spark(fb, vb, tmp_path):
-    from tdqsim.pipeline.session import run_tasks
+    from tdqsim.pipeline.sessions import run_tasks
 
     schema = pa.schema([("rows", pa.int64())])
     fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK, "input_split_size_mb": SPLIT})

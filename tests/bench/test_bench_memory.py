@@ -29,7 +29,7 @@ TASKS = """
 import sys, pathlib, pyarrow as pa
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
-from tdqsim.pipeline.session import run_tasks, session
+from tdqsim.pipeline.sessions import run_tasks, session
 from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 source, out = map(pathlib.Path, sys.argv[1:3])
@@ -44,7 +44,7 @@ spark.stop()
 """
 OWN_WRITER = """
 import sys
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 spark = session()
 frame = spark.read.format("qsam").options(copybook_contents=sys.argv[3]).load(sys.argv[1])
 frame.write.parquet(sys.argv[2])

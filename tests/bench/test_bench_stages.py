@@ -42,7 +42,7 @@ COPYBOOK = "       01 C.\n          05 WHERE PIC X(4).\n          05 OP PIC X.\n
 @pytest.fixture(scope="module")
 def spark() -> Any:
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
-    from tdqsim.pipeline.session import session
+    from tdqsim.pipeline.sessions import session
 
     made = session(name="bench", master="local[2]")
     made.range(10).mapInArrow(lambda batches: batches, "id long").collect()  # workers are warm

@@ -28,7 +28,7 @@ session.range(9).mapInArrow(lambda batches: batches, 'id long').count()
 session.sql('select id % 7 k, count(*) n from range(1000) group by 1').write.mode('overwrite').parquet(sys.argv[1])
 session.stop()
 """
-OURS = "import sys; from tdqsim.pipeline.session import session; session = session(register=False)" + WORK
+OURS = "import sys; from tdqsim.pipeline.sessions import session; session = session(register=False)" + WORK
 PLAIN = (
     "import sys; from pyspark.sql import SparkSession; session = SparkSession.builder.master('local[2]').getOrCreate()"
 ) + WORK
@@ -51,7 +51,7 @@ def test_a_warm_start_against_cold_ones(tmp_path):
         assert done.returncode == 0, done.stderr[-3000:]
         return seconds
 
-    took("making the archive", "from tdqsim.pipeline.session import warm; warm()", warm)
+    took("making the archive", "from tdqsim.pipeline.sessions import warm; warm()", warm)
     took("a first start", OURS, warm)
     kinds = [("warm", OURS, warm), ("ours without the archive", OURS, cold), ("Spark's defaults", PLAIN, environ)]
     rounds = [[took(*kind) for kind in kinds] for _ in range(ROUNDS)]
@@ -62,7 +62,7 @@ def test_a_warm_start_against_cold_ones(tmp_path):
 
 COUNT = """
 import sys
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 frame = session().read.format("qsam").options(copybook_contents=sys.argv[2]).load(sys.argv[1])
 assert frame.count() == 1000
 """
@@ -74,7 +74,7 @@ def test_the_first_count_after_warm(tmp_path, monkeypatch):
     monkeypatch.setenv("TDQ_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "data"
     file.write_bytes(b"\xf1" * 80_000)
-    subprocess.run([sys.executable, "-c", "from tdqsim.pipeline.session import warm; warm()"], check=True)
+    subprocess.run([sys.executable, "-c", "from tdqsim.pipeline.sessions import warm; warm()"], check=True)
     command = [sys.executable, "-c", COUNT, str(file), "01 R. 05 A PIC X(80)."]
     spent = []
     for _ in range(ROUNDS + 1):

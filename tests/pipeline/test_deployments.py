@@ -37,7 +37,7 @@ SOURCES = """
 import sys
 from pathlib import Path
 from tdqsim.pipeline.data_sets import read_data_set
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 spark = session()
 folder = Path(sys.argv[1])
 options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
@@ -359,7 +359,7 @@ import os, sys
 from pathlib import Path
 from slowly import Slowly
 from tdqsim.pipeline import data_sets
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 from tdqsim.pipeline.stages import exchange, ingest, reconcile, replay
 from tdqsim.pipeline.stages.ingest import IngestRequest
 from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner

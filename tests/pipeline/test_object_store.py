@@ -322,7 +322,7 @@ def test_a_report_goes_there(store: str, tmp_path: Path) -> None:
 SPARK = """
 import json, sys
 from tdqsim.pipeline.data_sets import read_data_set
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 spark = session(register=False)
 for path in sys.argv[2:]:
     frame = read_data_set(spark, path, columns=["ID"], stage=sys.argv[1], **json.loads(sys.stdin.readline()))
@@ -455,7 +455,7 @@ STAGES = """
 import sys
 from pathlib import Path
 from tdqsim.pipeline.publishing import place
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 from tests.pipeline.test_object_store import stages
 folder, run = Path(sys.argv[1]), place(sys.argv[2])
 alone = stages(folder, folder / "run", folder / "expected.parquet", "local")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.pipeline.qsam import register
-from tdqsim.pipeline.session import local_settings, run_tasks, session
+from tdqsim.pipeline.sessions import local_settings, run_tasks, session
 
 pytestmark = [
     pytest.mark.spark,

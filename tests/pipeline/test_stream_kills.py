@@ -138,7 +138,7 @@ QUERY = """
 import json, os, signal, sys
 from pathlib import Path
 from tdqsim.pipeline.queues_source import DtaqDataSource, TdqueueDataSource, _StreamReader
-from tdqsim.pipeline.session import session
+from tdqsim.pipeline.sessions import session
 
 kind, store, folder, seed = sys.argv[1], sys.argv[2], Path(sys.argv[3]), json.loads(sys.argv[4])
 point, nth = seed or ("", 0)

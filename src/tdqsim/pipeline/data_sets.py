@@ -34,7 +34,7 @@ from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.quality import ColumnQuality, DataQualityWarning, Quality, tell, telling
-from tdqsim.pipeline.session import spark_schema, task_frames
+from tdqsim.pipeline.sessions import spark_schema, task_frames
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import Split
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole

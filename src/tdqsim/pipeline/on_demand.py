@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tdqsim.pipeline import opening as opening
     from tdqsim.pipeline import publishing as publishing
     from tdqsim.pipeline import queues as queues
-    from tdqsim.pipeline import session as session
+    from tdqsim.pipeline import sessions as sessions
 
 _MODULES: Final = (
     "tdqsim.pipeline.data_sets",
@@ -21,7 +21,7 @@ _MODULES: Final = (
     "tdqsim.pipeline.file_format",
     "tdqsim.pipeline.publishing",
     "tdqsim.pipeline.queues",
-    "tdqsim.pipeline.session",
+    "tdqsim.pipeline.sessions",
 )
 
 __getattr__ = lazy_modules(__name__, _MODULES)

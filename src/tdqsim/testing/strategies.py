@@ -37,6 +37,8 @@ from tdqsim.testing.schedules import replay
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
 
+__all__ = ["Run", "Traffic", "fault_plans", "records", "runs", "scenarios", "schedules"]
+
 _TEXT: Final = tuple(map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x100))))
 _FLOATS: Final = 2**20
 """COMP-1 and COMP-2 values are multiples of 1/16 up to this, which every format holds exactly."""

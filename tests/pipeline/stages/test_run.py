@@ -223,7 +223,7 @@ def test_without_a_java_nothing_is_begun(
     def none(*_: object) -> None:
         raise JavaMissing("there is no Java")
 
-    monkeypatch.setattr("tdqsim.pipeline.session.find_java", none)
+    monkeypatch.setattr("tdqsim.pipeline.sessions.find_java", none)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     command = ["pipeline", "run", str(CARD_POSTING), "--output", str(tmp_path), "--engine", "spark"]
     assert main(command) == 2

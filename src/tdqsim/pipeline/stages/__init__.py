@@ -5,7 +5,8 @@ them. The function reads and writes files itself and returns a receipt; tests ca
 (:mod:`~tdqsim.pipeline.stages.runners`) executes plans, in this process or as Spark tasks, with the same results: a
 task's output does not depend on the process, on the number of processes, or on the order of the tasks.
 
-The names that a program needs can be imported from here; each is loaded when it is first used.
+The names that a program needs can be imported from here; each is loaded when it is first used. ``__all__`` has those of
+a job that is spread over regions; the others are for the commands of ``tdq pipeline``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from tdqsim.pipeline.stages.commands import run_reconcile as run_reconcile
     from tdqsim.pipeline.stages.commands import run_replay as run_replay
     from tdqsim.pipeline.stages.events import EVENTS as EVENTS
+    from tdqsim.pipeline.stages.events import event_table, fixed_binary
     from tdqsim.pipeline.stages.exchange import parquet_pieces as parquet_pieces
     from tdqsim.pipeline.stages.exchange import spread_events as spread_events
     from tdqsim.pipeline.stages.ingest import IngestRequest as IngestRequest
+    from tdqsim.pipeline.stages.jobs import Output, Router, SpreadJob, SpreadRequest
     from tdqsim.pipeline.stages.load import LoadRequest as LoadRequest
     from tdqsim.pipeline.stages.load import run_load as run_load
     from tdqsim.pipeline.stages.manifest import NotAllowed as NotAllowed
@@ -44,15 +47,18 @@ if TYPE_CHECKING:
     from tdqsim.pipeline.stages.tables import read_table as read_table
     from tdqsim.pipeline.stages.tables import table_files as table_files
 
+__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "event_table", "fixed_binary"]
+
 # There is no __dir__ here: freezegun inspects every name that a module lists, and would import pandas or FastAPI with
 # time frozen.
 __getattr__, _ = lazy_names(
     __name__,
     {
         ".commands": ("parse_match", "run_ingest", "run_reconcile", "run_replay"),
-        ".events": ("EVENTS",),
+        ".events": ("EVENTS", "event_table", "fixed_binary"),
         ".exchange": ("parquet_pieces", "spread_events"),
         ".ingest": ("IngestRequest",),
+        ".jobs": ("Output", "Router", "SpreadJob", "SpreadRequest"),
         ".load": ("LoadRequest", "run_load"),
         ".manifest": ("NotAllowed", "Receipt"),
         ".plan": ("TaskStep",),

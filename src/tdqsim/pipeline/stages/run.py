@@ -23,7 +23,7 @@ from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import publish_json, stamp
-from tdqsim.pipeline.session import check_session
+from tdqsim.pipeline.sessions import check_session
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job

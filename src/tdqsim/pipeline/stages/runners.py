@@ -34,7 +34,7 @@ from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import is_local
-from tdqsim.pipeline.session import run_tasks, session
+from tdqsim.pipeline.sessions import run_tasks, session
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
 from tdqsim.pipeline.stages.plan import Plan, TaskStep
 

@@ -78,7 +78,7 @@ def _needs() -> None:
 def warm(force: Annotated[bool, typer.Option("--force", help="Replace an existing archive.")] = False) -> None:
     """Make Java's class data archive, which halves the start time of every later local Spark session."""
     _needs()
-    emit(f"{on_demand.session.warm(force=force)}: later sessions start in half the time")
+    emit(f"{on_demand.sessions.warm(force=force)}: later sessions start in half the time")
 
 
 @app.command("trim")

@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.cli import main
-from tdqsim.pipeline import session as sessions
+from tdqsim.pipeline import sessions
 from tdqsim.pipeline.java import Java
-from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, session
+from tdqsim.pipeline.sessions import SparkMissing, archive_path, cluster_settings, local_settings, session
 
 
 @pytest.fixture

@@ -283,7 +283,7 @@ def warm(*, force: bool = False) -> Path:
 WARM_UP = """
 import os, sys, tempfile, pathlib
 from tdqsim.pipeline.java import find_java
-from tdqsim.pipeline.session import end_jvm, local_settings, session
+from tdqsim.pipeline.sessions import end_jvm, local_settings, session
 settings = local_settings(find_java())
 extra = ["-XX:ArchiveClassesAtExit=" + sys.argv[1]]
 if os.path.exists(sys.argv[2]):
