@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tdqsim import System, TdqError, define_tdqueue, define_transaction
+from tdqsim import EscapeMessage, System, TdqError, define_tdqueue, define_transaction
 from tdqsim.cics import Sysplex
 from tdqsim.definitions import Definitions, define_dtaq
+from tdqsim.ibmi.messages import message
 from tdqsim.testing import (
     CrashFailure,
     History,
@@ -207,6 +208,28 @@ def test_forced_entries_survive_everywhere(name: str, key: bytes | None) -> None
     assert report.tried == len(report.points) - 1 > 20
     assert any(point.startswith("before QSNDDTAQ APPLIB/") for point in report.points)
     assert "durable: after commit" in report.points
+
+
+def test_messages_that_are_planned_come_in_every_run_and_a_restart_is_a_second_later() -> None:
+    planned = message("CPF9872", "QSNDDTAQ", "QSYS", 1)
+
+    def prepare(system: System) -> None:
+        system.faults = lambda _job, operation, _name, _library: planned if operation == "QSNDDTAQ" else None
+
+    def scenario(system: System, told: list[Any]) -> None:
+        told.append(system.clock.time_ns())
+        with system.job() as job:
+            try:
+                job.qsnddtaq("FORCED", "APPLIB", b"x")
+                told.append("sent")
+            except EscapeMessage as error:
+                told.append(error.message_id)
+
+    def check(system: System, told: list[Any]) -> None:
+        assert told[1:] in ([], ["CPF9872"])
+        assert not told or system.clock.time_ns() - told[0] == 1_000_000_000
+
+    enumerate_system_crashes(scenario, check, DTAQS, prepare=prepare)
 
 
 def no_wait(system: System, told: list[Any]) -> None:
