@@ -125,8 +125,10 @@ def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array) -> pa.Table:
-    """Events that differ only in region, sequence number and data."""
+def event_table(
+    regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array, key: pa.Array | None = None
+) -> pa.Table:
+    """Events that differ only in region, sequence number, data and key."""
     rows = len(seq)
     columns = {
         "region": regions,
@@ -135,6 +137,8 @@ def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa
         "queue": pa.repeat(pa.scalar(queue, pa.string()), rows),
         "data": data,
     }
+    if key is not None:
+        columns["key"] = key
     return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in EVENTS], schema=EVENTS)
 
 
