@@ -181,3 +181,9 @@ def test_resource_security_needs_alter():
         reg.set_tdqueue("NEWQ", enablestatus="DISABLED")
         reg.discard_tdqueue("NEWQ")
         assert condition(reg.create_tdqueue, "NEW2", "TYPE(INTRA)") == (Resp.NOTAUTH, 101)
+
+
+@pytest.mark.parametrize(("attributes", "attrlen"), [("TYPE(INTRA)", 0), ("TYPE(INTRA) TRIGGERLEVEL(99999)", 11)])
+def test_attrlen_says_how_much_of_the_attributes_counts(reg, attributes, attrlen):
+    reg.create_tdqueue("NEWQ", attributes, attrlen, nohandle=True)
+    assert ("NEWQ" in reg.tdqueues) is bool(attrlen)

@@ -7,6 +7,7 @@ from freezegun import freeze_time
 
 from tdqsim.cics import SecurityPolicy, TdqueueInfo
 from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, Resp
 from tests.cics.spi.helpers import definitions, region
@@ -94,6 +95,15 @@ def test_an_open_data_set_shows_its_formats(reg):
     assert (info.recordformat, info.blockformat, info.printcontrol) == (Cvda.FIXED, Cvda.BLOCKED, Cvda.ASACTL)
     assert (info.disposition, info.recordlength, info.blocksize) == (Cvda.OLD, 80, 800)
     assert (info.dsname.rstrip(), info.member.rstrip()) == ("PAY.OUT", "MEMB")
+
+
+@pytest.mark.rule("INQ-DSNAME-MEMBER")
+@pytest.mark.parametrize("generation", ["0", "+1", "-1", "-12"])
+def test_a_generation_belongs_to_dsname_and_is_no_member(reg, generation):
+    dsname = f"PAY.GDG({generation})"
+    reg.install([define_tdqueue(name="GENQ", type="EXTRA", typefile="INPUT", dsname=dsname, opentime="DEFERRED")])
+    info = reg.inquire_tdqueue("GENQ", "DSNAME", "MEMBER")
+    assert (info.dsname.rstrip(), info.member.rstrip()) == (dsname, "")
 
 
 @pytest.mark.rule("INQ-DUAL-PURPOSE")
