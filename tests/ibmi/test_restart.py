@@ -92,6 +92,16 @@ def test_profiles_are_as_chgusrprf_left_them_at_once_and_after_a_restart(tmp_pat
             assert (found["ANNA"], found["BERT"]) == ((True, False, "QGPL", 273), (False, True, "", 0))
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_job_numbers_go_on_after_each_restart(tmp_path, clean):
+    numbers = []
+    for _ in range(3):
+        with reopen(tmp_path / "store") as system:
+            numbers += [system.job("A", "QSECOFR").number for _ in "12"]
+            system.close(clean=clean)
+    assert numbers == [f"{number:06d}" for number in range(1, 7)]
+
+
 def test_an_authority_to_a_profile_outlives_a_restart(tmp_path):
     def block(user):
         return e(" " * 34 + "Y" + " " * 13) + e(f"J         {user:<10}000001{user:<10}") + b"x"
