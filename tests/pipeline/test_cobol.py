@@ -706,3 +706,10 @@ def test_every_option_of_cobrix_is_on_the_page_for_its_users():
     page = (resources.files("tdqsim") / "guide" / "coming-from-cobrix.md").read_text("utf-8")
     for row in table("qsam_options"):
         assert row["status"] == "own" or f"`{row['option']}`" in page, row["option"]
+
+
+def test_segment_ids_of_children_begin_anew_under_each_root(path):
+    path.write_bytes(ebcdic("PaCbCcPdCe"))
+    levels = {"segment_id_level0": "P", "segment_id_level1": "C", "segment_id_prefix": "ID"}
+    rows = read(path, "01 R. 05 K PIC X. 05 F PIC X.", segment_field="K", **levels)
+    assert [row["Seg_Id1"] for row in rows] == [None, "ID_0_0_L1_1", "ID_0_0_L1_2", None, "ID_0_3_L1_1"]

@@ -278,6 +278,21 @@ def test_a_long_block_has_the_descriptor_word_of_large_blocks(tmp_path):
     assert len(read(path, **options)) == 2
 
 
+@pytest.mark.parametrize(
+    ("form", "block_length", "lengths"),
+    [("VB", 32, ["00200000", "00120000"]), ("VBS", 22, ["00120000"] * 3)],  # no segment without data at the end
+)
+def test_a_block_is_filled_as_far_as_whole_records_or_segments_with_data_go(tmp_path, form, block_length, lengths):
+    path = tmp_path / "out"
+    write_data_set([bytes(10)] * 3, path, record_format=form, record_length="18", block_length=str(block_length))
+    written = path.read_bytes()
+    found = []
+    while written:
+        found.append(written[:4].hex())
+        written = written[int.from_bytes(written[:2], "big") :]
+    assert found == lengths
+
+
 @pytest.mark.parametrize("option", [row["option"] for row in facts_of("qsam_options") if row["applies"] == "read only"])
 def test_options_that_only_a_read_has_are_refused(tmp_path, option):
     values = {"flatten": "true", "paths": "a", "data_paths": "a", "record_extractor": "m:f"}
