@@ -117,6 +117,12 @@ def register(region):
         task.writeq_td("LOGQ", region.encode("<img src=x onerror=alert(1)>"))
         task.writeq_td("NONE", region.encode("<b>no such queue</b>"))
 """
+LABSYS = """\
+group: LABSYS
+dtaq:
+  - {dtaq: LAB/ONLY, maxlen: 80}
+"""
+SYSTEMS = {"PAYSYS": PAYSYS, "LABSYS": LABSYS}
 REGIONS = {"PAYREGN": ("PAY1", PAYREGN), "CARDREGN": ("CRD1", CARDREGN)}
 
 
@@ -130,10 +136,11 @@ def region_files(folder: Path) -> list[Path]:
             + (PAYREGN_MORE if applid == "PAYREGN" else "")
         )
     (folder / "console_handlers.py").write_text(HANDLERS)
-    (folder / "PAYSYS").mkdir()
-    (folder / "PAYSYS" / "system.yaml").write_text("name: PAYSYS\ndefinitions: [queues.yaml]\n")
-    (folder / "PAYSYS" / "queues.yaml").write_text(PAYSYS)
-    return [folder / name for name in (*REGIONS, "PAYSYS")]
+    for name, definitions in SYSTEMS.items():
+        (folder / name).mkdir()
+        (folder / name / "system.yaml").write_text(f"name: {name}\ndefinitions: [queues.yaml]\n")
+        (folder / name / "queues.yaml").write_text(definitions)
+    return [folder / name for name in (*REGIONS, *SYSTEMS)]
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +187,7 @@ def with_users(tmp_path_factory) -> Iterator[WithUsers]:
         User(f"{role.value.upper()}ER", frozenset({role}), password=hashed(password_of(role))) for role in Role
     )
     users.write(folder / "users.yaml")
-    places = "".join(f"- {each.name}\n" for each in directories if each.name != "PAYSYS")
+    places = "".join(f"- {each.name}\n" for each in directories if each.name not in SYSTEMS)
     (folder / "serve.yaml").write_text(f"directories:\n{places}users: users.yaml\n")
     command = "import sys; from tdqsim.cli import main; sys.exit(main())"
     words = [sys.executable, "-c", command, "serve", str(folder / "serve.yaml"), "--port", "0"]

@@ -17,6 +17,7 @@ def rows(page, caption):
 
 def test_a_system_its_libraries_queues_and_a_cl_command(browser, server):
     page = browser.open("systems", "IBM i systems")
+    rows(page, "IBM i systems").filter(has_text="LABSYS").wait_for()
     page.get_by_role("link", name="PAYSYS").click()
     page.get_by_role("heading", level=1, name="System PAYSYS").wait_for()
     rows(page, "Libraries").filter(has_text="APPLIB").wait_for()
