@@ -336,9 +336,10 @@ def test_faults_are_removed():
     assert server.asked == [("DELETE", "/api/v1/regions/R/faults")]
 
 
-def test_a_start_without_an_interval_has_none(region):
+def test_a_start_without_an_interval_has_none(region, monkeypatch):
     statements = []
-    region.execute = lambda text, variables: statements.append((text, variables)) or {"resp": 0}
+    answer = lambda _self, text, variables: statements.append((text, variables)) or {"resp": 0}  # noqa: E731
+    monkeypatch.setattr(type(region), "execute", answer)
     region.start("PAYP")
     region.start("PAYP", b"\xc1", interval=5)
     assert statements == [

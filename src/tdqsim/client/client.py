@@ -32,6 +32,8 @@ class Client(ServerConnection):
         UsageError: the address is invalid, or the certificate cannot be read.
     """
 
+    __slots__ = ()
+
     @classmethod
     def from_ready_file(
         cls, path: Path | str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None

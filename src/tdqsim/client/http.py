@@ -115,6 +115,8 @@ class ServerConnection:
         UsageError: the address is invalid, or the certificate cannot be read.
     """
 
+    __slots__ = ("_connection", "_headers", "_made")
+
     def __init__(
         self, url: str, token: str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
     ) -> None:

@@ -90,6 +90,8 @@ def _variables(variables: Mapping[str, object]) -> dict[str, object]:
 class _Commands:
     """The EXEC CICS commands, which a region and a unit of work have in common."""
 
+    __slots__ = ()
+
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """Execute an EXEC CICS command given as text; return RESP, RESP2, the received data, and the variables.
 
@@ -147,6 +149,8 @@ class RemoteRegion(_Commands):
         client: a client that is signed on.
         applid: the APPLID of the region.
     """
+
+    __slots__ = ("_client", "_path")
 
     def __init__(self, client: ServerConnection, applid: str) -> None:
         self._client = client
@@ -501,6 +505,8 @@ class RemoteUnitOfWork(_Commands):
         client: a client that is signed on.
         unit: the id of the unit of work.
     """
+
+    __slots__ = ("_client", "_path")
 
     def __init__(self, client: ServerConnection, unit: str) -> None:
         self._client = client

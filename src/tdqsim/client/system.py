@@ -83,6 +83,8 @@ class RemoteSystem:
         profile: the profile of the jobs; default: that of the user, or QSECOFR for the owner of the server.
     """
 
+    __slots__ = ("_client", "_path", "_profile")
+
     def __init__(self, client: ServerConnection, name: str, *, profile: str = "") -> None:
         self._client = client
         self._path = f"/systems/{part(name)}"

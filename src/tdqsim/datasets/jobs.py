@@ -78,6 +78,8 @@ class JobLog:
             without it, they are kept in memory.
     """
 
+    __slots__ = ("_kept", "_last", "_on_submit", "_root", "_time_ns")
+
     def __init__(
         self,
         time_ns: Callable[[], int],

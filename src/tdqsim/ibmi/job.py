@@ -155,6 +155,8 @@ class StartedJob(Generic[T_co]):
         job: the job.
     """
 
+    __slots__ = ("_args", "_call", "_fiber", "job")
+
     def __init__(self, job: Job, call: Callable[..., T_co], args: tuple[object, ...]) -> None:
         self.job = job
         job.started = self

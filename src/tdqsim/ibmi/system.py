@@ -105,6 +105,24 @@ class System(SystemBase):
         ParameterError: the name is not one of a system.
     """
 
+    __slots__ = (
+        "_core",
+        "_own_dispatcher",
+        "authorization_lists",
+        "ccsid",
+        "clock",
+        "dispatcher",
+        "jobs",
+        "libraries",
+        "locks",
+        "name",
+        "notices",
+        "profiles",
+        "store",
+        "timezone",
+        "values",
+    )
+
     @explains_wrong_types
     def __init__(
         self,

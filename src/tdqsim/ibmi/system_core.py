@@ -101,4 +101,6 @@ class SystemCore(SystemData):
 class SystemBase:
     """The base of :class:`~tdqsim.ibmi.System`, for modules below it."""
 
+    __slots__ = ()
+
     _core: SystemCore

@@ -34,6 +34,8 @@ class SystemValues(MutableMapping[str, int]):
         ParameterError: there is no such system value, or it cannot have this value.
     """
 
+    __slots__ = ("_values", "user_libraries")
+
     def __init__(self) -> None:
         self._values = {name: int(SYSTEM_VALUES[name]["value"]) for name in _SETTABLE}
         self.user_libraries: tuple[str, ...] = ("QGPL", "QTEMP")

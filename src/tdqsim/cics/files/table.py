@@ -181,6 +181,8 @@ class Files:
         waiting: the tasks that wait for a record that another unit of work holds.
     """
 
+    __slots__ = ("_of_tasks", "_region", "_tokens", "data_sets", "known", "waiting")
+
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self.known: dict[str, FileEntry] = {}

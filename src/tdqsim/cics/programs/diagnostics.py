@@ -86,6 +86,8 @@ class Diagnostics:
         trace, dumps, journals: see :class:`TraceEntry`, :class:`RequestedDump`, :class:`JournalRecord`.
     """
 
+    __slots__ = ("abend_dumps", "dump_codes", "dumps", "failures", "journals", "operator", "replies", "trace")
+
     def __init__(self) -> None:
         self.operator: list[str] = []
         self.replies: deque[str] = deque()

@@ -62,6 +62,8 @@ class Programs:
         uses: how often LINK, XCTL and HANDLE ABEND found each program since statistics were reset, by name.
     """
 
+    __slots__ = ("_on_register", "_table", "_tables", "definitions", "exits", "finders", "uses")
+
     def __init__(
         self,
         exits: Exits,

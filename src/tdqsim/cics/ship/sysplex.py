@@ -33,6 +33,8 @@ class Sysplex:
             meanwhile.
     """
 
+    __slots__ = ("_links", "_regions", "at_once", "dispatcher")
+
     @explains_wrong_types
     def __init__(
         self,

@@ -118,6 +118,21 @@ class Statistics:
         reset_abstime: when counts were last reset, as an ABSTIME.
     """
 
+    __slots__ = (
+        "_begun_ns",
+        "_day_ns",
+        "_intervals",
+        "_region",
+        "_timer",
+        "_written",
+        "abends",
+        "collections",
+        "endofday",
+        "interval",
+        "recording",
+        "reset_abstime",
+    )
+
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)

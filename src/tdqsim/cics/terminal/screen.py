@@ -147,6 +147,8 @@ class Screens:
         check_input: raises UsageError if an input at a terminal, given by its name, cannot start a transaction.
     """
 
+    __slots__ = ("_begin", "_check_input", "_mapsets", "_screens", "codepage")
+
     def __init__(
         self,
         codepage: CodePage,

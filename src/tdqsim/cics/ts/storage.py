@@ -122,6 +122,19 @@ class TemporaryStorage:
         created, peak: the queues created since then, and the most at a time.
     """
 
+    __slots__ = (
+        "_changes",
+        "_region",
+        "created",
+        "gotten",
+        "installed",
+        "models",
+        "peak",
+        "queues",
+        "waiting",
+        "written",
+    )
+
     def __init__(self, region: RegionData) -> None:
         self.uncount()
         self._region = region
