@@ -131,14 +131,12 @@ class Catalogue:
         self, number: int, record: dict[str, Any], private: dict[str, str], allocation: bytes | None
     ) -> SystemObject:
         kind = record.pop("type")
-        if kind == "*LIB":
-            return Library(number, **record, private=private)
-        if kind == "*JRN":
+        if kind != "*DTAQ":
+            if kind != "*JRN":
+                return (Library if kind == "*LIB" else JournalReceiver)(number, **record, private=private)
             journal = Journal(number, **record, private=private)
             journal.attach(self._durable)
             return journal
-        if kind == "*JRNRCV":
-            return JournalReceiver(number, **record, private=private)
         attributes = Attributes(**record.pop("attributes"))
         queue = DataQueue(number, **record, private=private, attributes=attributes)
         if not queue.ddm:
