@@ -311,6 +311,17 @@ def test_a_batch_is_written_once_also_if_its_queues_were_discarded_and_installed
     assert (on(store, "ONE"), on(store, "TWO")) == ([], [])
 
 
+def test_rows_of_a_batch_that_was_begun_are_kept_when_its_attempt_is_abandoned(store: Path) -> None:
+    """The next attempt goes on with them, whatever rows it brings."""
+    chosen = options(store)
+    begun, other = stage(chosen, [("ONE", bytes(5000))]), stage(chosen, [("ONE", b"other")])
+    with pytest.raises(DatasetError, match="LENGERR"):
+        commit_stream(chosen, begun, 0, "query-1")
+    abandon_stream(chosen, 0, "query-1")
+    with pytest.raises(DatasetError, match="LENGERR"):
+        commit_stream(chosen, other, 0, "query-1")
+
+
 KILLED = """
 import os, pickle, sys
 import tdqsim.pipeline.stored as stored
@@ -386,6 +397,7 @@ def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
     rows = [("SHOP/A" if number % 3 else "SHOP/B", b"%d" % number) for number in range(300)]
     chosen = options(path, "dtaq")
     killed(committing, chosen, stage(chosen, rows), 0, at)
+    killed(committing, chosen, stage(chosen, rows), 0, 20)
     commit_stream(chosen, stage(chosen, rows), 0, "query-1")
     for queue in ("SHOP/A", "SHOP/B"):
         assert on(path, queue, "dtaq") == [data for name, data in rows if name == queue]
