@@ -148,6 +148,24 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
     assert (tmp_path / "stage/0.txt").read_text() == "first"
 
 
+def test_a_receipt_is_for_files_as_they_were_published(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_text("one")
+    manifest.publish(manifest.StageTask(tmp_path, 0, "inputs", 1), "stage", ["rows"], 1, 0.0)
+    receipts = manifest.Receipts(tmp_path, "stage")
+    assert receipts.get(0, "inputs") is not None
+    file.write_text("another text")
+    assert receipts.get(0, "inputs") is None
+
+
+def test_a_stage_that_begins_outdates_itself_those_after_it_and_the_summary(tmp_path: Path) -> None:
+    for stage in ("ingest", "replay", "reconcile"):
+        manifest.write_manifest(tmp_path, stage, [])
+    (tmp_path / "run.json").touch()
+    manifest.outdate(tmp_path, "replay")
+    assert [path.name for path in tmp_path.iterdir()] == ["ingest.manifest.parquet"]
+
+
 def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
     with isolation.Marks(tmp_path, 0, "x") as first, first.working_on("A"):
         (path,) = tmp_path.glob("*.working")
