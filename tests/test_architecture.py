@@ -44,7 +44,7 @@ BELOW = {
     "client": CORE | {"cli", "server"},
     "tracing": CORE,
 }
-"""Each room and the rooms it may use. A room may always use ``errors``, ``lazy``, ``named`` and the version."""
+"""Each room and the rooms it may use. A room may always use ``errors``, ``lazy`` and the version."""
 
 _ABOVE_THE_API = {"cics.spi", "cics.text", "cics.inspection", "cics.ship", "cics.commands", "cics.region"}
 _COMMANDS = {"cics.ts", "cics.files", "cics.programs", "cics.terminal"}
@@ -135,9 +135,9 @@ def not_below(path: Path) -> set[str]:
     """Rooms that a module uses and that are not below its own."""
     room = room_of(path)
     if room not in BELOW:
-        return set()  # errors, lazy, named and the catalogue
+        return set()  # errors, lazy and the catalogue
     used = {name.split(".")[1] for name in imports_of(path) if name.startswith(f"{PACKAGE}.")}
-    used -= BELOW[room] | {room, "errors", "lazy", "named", "__version__"}
+    used -= BELOW[room] | {room, "errors", "lazy", "__version__"}
     # an extension may take what users take: the names of the package itself
     return {each for each in used if f"{PACKAGE}.{each}" in MODULES} if room in EXTENSIONS else used
 
@@ -406,6 +406,6 @@ def test_the_maps_of_the_parts_agree_with_the_tree() -> None:
     contributing = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
     assert sorted(named_in_tables(contributing, "## Where things are")) == sorted(folders | modules)
     assert sorted(named_in_tables(chapter, "## The parts")) == sorted(folders | modules)
-    assert sorted(BELOW) == sorted((folders | modules) - {"errors", "lazy", "named"})
+    assert sorted(BELOW) == sorted((folders | modules) - {"errors", "lazy"})
     parts = {path.parent.name for path in (SOURCE / "cics").glob("*/__init__.py")}
     assert sorted(named_in_tables(chapter, "Inside `cics`:")) == sorted(parts)

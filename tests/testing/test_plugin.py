@@ -258,7 +258,7 @@ def test_it():
     loaded = {name.removeprefix("tdqsim.") for name in sys.modules if name.startswith("tdqsim")}
     others = {name for each in ("cobol", "client") for name in (each, f"{each}.pytest_plugin")}
     plugin = {"testing", "testing._frames_plugin", "testing._lazy_modules", "testing.plugin"}
-    assert loaded - others == {"tdqsim", "core", "core.collection", "core.own_frames", "errors", "lazy", "named", *plugin}
+    assert loaded - others == {"tdqsim", "core", "core.collection", "core.own_frames", "errors", "lazy", *plugin}
     assert "lmdb" not in sys.modules
 """
     text = run_apart(tmp_path, body)

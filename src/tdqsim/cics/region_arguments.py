@@ -8,7 +8,7 @@ from datetime import tzinfo
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.core.clock import time_zone
@@ -16,7 +16,6 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cli.extensions import extensions
 from tdqsim.lazy import lazy_names
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cli.completing import offering

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from typing import Final
-
-from tdqsim.named import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Chapter(NamedTuple):

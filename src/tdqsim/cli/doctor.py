@@ -10,7 +10,7 @@ import platform
 import re
 import shutil
 from importlib import metadata
-from typing import Final
+from typing import Final, NamedTuple
 
 import typer
 
@@ -18,7 +18,6 @@ from tdqsim import __version__
 from tdqsim.cli.output import Json, emit, emit_json, emit_table
 from tdqsim.core.codepage import known_codepages
 from tdqsim.core.control import all_served
-from tdqsim.named import NamedTuple
 
 app = typer.Typer(rich_markup_mode=None)
 

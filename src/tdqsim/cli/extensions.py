@@ -21,10 +21,9 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import NotInstalled
-from tdqsim.named import NamedTuple
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _TABLE: Final = "tdq.tsv"

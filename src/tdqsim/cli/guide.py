@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -16,7 +16,6 @@ from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_table, on_terminal
 from tdqsim.core.spelling import did_you_mean
-from tdqsim.named import NamedTuple
 
 app = typer.Typer(rich_markup_mode=None)
 

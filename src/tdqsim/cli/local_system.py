@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tdqsim.cli.errors import InputError
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
 from tdqsim.ibmi.systemfile import load_system_file
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions

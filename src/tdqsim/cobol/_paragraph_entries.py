@@ -15,10 +15,9 @@ that it reports the end of the paragraph. Each paragraph and section begins by a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cobol._tokens import Word
-from tdqsim.named import NamedTuple
 
 PARAGRAPH: Final = "PARAGRAPH"
 """The verb of the commands that these texts CALL."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
-
-from tdqsim.named import NamedTuple
+from typing import Final, NamedTuple
 
 _TOKEN: Final = re.compile(
     r"""

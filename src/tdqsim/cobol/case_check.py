@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cics import Region
 from tdqsim.cobol.case_data import CaseRecords
@@ -19,7 +19,6 @@ from tdqsim.cobol.vendor_options import vendor_options
 from tdqsim.definitions import node_at
 from tdqsim.errors import Problem, TdqError
 from tdqsim.hosting import CodePage, did_you_mean
-from tdqsim.named import NamedTuple
 from tdqsim.state import queues
 
 Steps = tuple[str | int, ...]

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from fnmatch import translate
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cobol.case_file import CaseData, CaseRecord
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import CVDAS
 from tdqsim.hosting import CodePage, codepage, did_you_mean
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
-from tdqsim.named import NamedTuple
 
 LATIN: Final = codepage(819)
 """The code page of programs."""

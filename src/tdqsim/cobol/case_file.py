@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -50,7 +50,6 @@ from tdqsim.definitions import (
 )
 from tdqsim.errors import DefinitionError, Problem, WrongValue
 from tdqsim.hosting import did_you_mean
-from tdqsim.named import NamedTuple
 
 SUFFIX = ".case.yaml"
 _Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]

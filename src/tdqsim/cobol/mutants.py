@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
-
-from tdqsim.named import NamedTuple
+from typing import Final, NamedTuple
 
 KINDS: Final = {
     "drop syncpoint": "a SYNCPOINT is left out",

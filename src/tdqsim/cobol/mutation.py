@@ -28,11 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from tdqsim.cobol.mutants import Mutant, altered, cobol_mutants
 from tdqsim.errors import UsageError
-from tdqsim.named import NamedTuple
 
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})

@@ -7,7 +7,7 @@ function for each command gets the options with their areas.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics import COMMANDS, Condition, TranslationError
 from tdqsim.cobol.area_warnings import over
@@ -16,7 +16,6 @@ from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import Resp, table
 from tdqsim.languages import COMMON_OPTIONS, TaskInternals, resolve
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

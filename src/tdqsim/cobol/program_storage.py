@@ -23,12 +23,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.errors import TdqError, UsageError, WrongValue
 from tdqsim.hosting import did_you_mean
-from tdqsim.named import NamedTuple
 
 MEMORY: Final = "/proc/self/mem"
 """By this file storage is read where an address may be wrong: the kernel refuses, and the process continues."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
@@ -23,7 +23,6 @@ from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.hosting import codepage
-from tdqsim.named import NamedTuple
 
 Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""

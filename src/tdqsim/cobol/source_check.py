@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cobol import calls
 from tdqsim.cobol.compiler import Module, Options, expand
@@ -16,7 +16,6 @@ from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError, Translation, translate
 from tdqsim.definitions import REGION_FILE_NAME, RegionFile
 from tdqsim.errors import Problem
-from tdqsim.named import NamedTuple
 
 _PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: |warning: )?(.*)", re.DOTALL)
 

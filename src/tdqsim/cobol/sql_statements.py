@@ -13,9 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
-
-from tdqsim.named import NamedTuple
+from typing import Final, NamedTuple
 
 COMMA: Final = "%"
 """The mark that replaces a comma while the preprocessor expands a program; Db2 has no operator of that name."""

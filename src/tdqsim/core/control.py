@@ -16,11 +16,10 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.core.portable import alive
 from tdqsim.errors import UsageError
-from tdqsim.named import NamedTuple
 
 _MOST: Final = 65536
 _PATIENCE: Final = 5.0

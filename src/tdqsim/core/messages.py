@@ -19,10 +19,9 @@ import json
 from collections.abc import Mapping
 from struct import Struct
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import TdqError, WrongValue
-from tdqsim.named import NamedTuple
 
 VERSION: Final = 1
 """The version of the byte form, including the fields of each kind."""

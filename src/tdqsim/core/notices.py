@@ -19,11 +19,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.own_frames import is_own_frame
-from tdqsim.named import NamedTuple
 
 Severity = Literal["error", "warning"]
 """``error``: something that was asked for does not happen, or a task has failed. ``warning``: it may surprise."""

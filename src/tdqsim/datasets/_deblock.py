@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import BlockFault
-from tdqsim.named import NamedTuple
 
 _BIG = Struct(">HH")
 _LITTLE = Struct("<HH")

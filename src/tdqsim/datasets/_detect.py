@@ -16,13 +16,12 @@ from itertools import product
 from math import gcd
 from pathlib import Path
 from struct import Struct
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tdqsim.datasets._files import open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
-from tdqsim.named import NamedTuple
 
 Confidence = Literal["certain", "likely", "possible"]
 SAMPLE = 4 * limit("read_ahead_minimum")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import NamedTuple
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
-from tdqsim.named import NamedTuple
 
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")

@@ -24,13 +24,13 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.symbolic_links import leads_out
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
 from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
-from tdqsim.named import NamedTuple
 
 _QUALIFIER = r"[A-Z@#$][A-Z0-9@#$-]*"
 _MEMBER = r"[A-Z@#$][A-Z0-9@#$]*"

@@ -8,10 +8,9 @@ Reference, JCL statement fields.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import WrongValue
-from tdqsim.named import NamedTuple
 
 _LAST_COLUMN: Final = 71
 _FIRST: Final = re.compile(r"//[A-Z@#$][A-Z0-9@#$]{0,7} +JOB(?: +|$)", re.ASCII)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.codepage import CodePage, codepage
@@ -14,7 +15,6 @@ from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, OpenError
 from tdqsim.datasets.jobcard import user_of
 from tdqsim.errors import UsageError
-from tdqsim.named import NamedTuple
 
 _FILE = re.compile(r"JOB([0-9]{5,9})", re.ASCII)
 _HEADER = re.compile(rb"([A-Z0-9@#$]{1,8}) ([0-9]{1,20}) (SCAN|RUN) ([0-9]{1,5}) ([^\n]{0,200})")

@@ -7,12 +7,11 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets.dcb import PrintControl
 from tdqsim.facts import table
-from tdqsim.named import NamedTuple
 
 _FORM_FEED: Final = "\f"
 _OVERSTRUCK: Final = frozenset(" _")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import NamedTuple
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
-from tdqsim.named import NamedTuple
 
 
 class SpaceUnit(Enum):

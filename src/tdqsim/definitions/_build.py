@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -14,7 +14,6 @@ from tdqsim.definitions._fields import spoken
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
-from tdqsim.named import NamedTuple
 
 
 class _Classes(Mapping[str, type[Resource]]):

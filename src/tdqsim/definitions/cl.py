@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tdqsim.core.capitals import capitals
 from tdqsim.definitions._build import build
@@ -18,7 +19,6 @@ from tdqsim.definitions.cl_command import COMMANDS
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import GroupEntry
 from tdqsim.definitions.imports import Imported, Importer
-from tdqsim.named import NamedTuple
 
 _TOKEN = re.compile(
     r"(?P<comment>/\*)|(?P<quoted>'(?:[^'\n]|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)|(?P<word>(?:[^\s()'/]|/(?!\*))++)"

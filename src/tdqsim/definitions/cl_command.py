@@ -21,12 +21,12 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, has_operator, shown
 from tdqsim.facts import LIMITS, table
-from tdqsim.named import NamedTuple
 
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(

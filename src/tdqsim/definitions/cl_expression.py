@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import AnyStr, Self
+from typing import AnyStr, NamedTuple, Self
 
 from typing_extensions import TypeIs
 
 from tdqsim.core.codepage import codepage
-from tdqsim.named import NamedTuple
 
 _SHOWN = codepage(37)
 _NUMBER = re.compile(r"[+-]?(?=[.,]?[0-9])[0-9]*(?:[.,][0-9]*)?", re.ASCII)

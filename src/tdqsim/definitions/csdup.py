@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from tdqsim.definitions.imports import Imported, Importer, ImportReport, Operand, expand, is_attribute
 from tdqsim.facts import table
-from tdqsim.named import NamedTuple
 
 _CARD = 80
 _TEXT = 71

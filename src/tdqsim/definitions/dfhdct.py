@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tdqsim.definitions.dct_operands import FORMATS, READ, RECOVERY
 from tdqsim.definitions.imports import Imported, Importer, Operand
-from tdqsim.named import NamedTuple
 
 _MACROS = ("DFHDCT", "KIKDCT")
 _TEXT = 71  # the last column of a statement; the next one marks a continuation

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from errno import ENOENT
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.definitions._build import build, resource_types, without_type_remote
@@ -34,7 +34,6 @@ from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem, WrongType
 from tdqsim.facts import LIMITS
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:  # at run time the class of a kind is imported when the first resource of this kind is made
     from tdqsim.definitions.connection import Connection

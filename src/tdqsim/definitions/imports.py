@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._build import RESOURCE_CLASSES, build, known_attributes, resource_types
@@ -19,7 +19,6 @@ from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions, GroupEntry
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
-from tdqsim.named import NamedTuple
 
 _PLACEHOLDER = re.compile(r"&\w+\.?|@\w+@|<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|%\w+%", re.ASCII)
 _ATTRIBUTE_NAME = re.compile(r"[A-Z][A-Z0-9]{0,31}", re.ASCII)

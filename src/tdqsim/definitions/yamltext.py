@@ -7,11 +7,10 @@ their line numbers for later messages. :mod:`tdqsim.definitions.yaml_reader` mak
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
-from tdqsim.named import NamedTuple
 
 
 class ScalarNode(NamedTuple):

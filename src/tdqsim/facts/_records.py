@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tdqsim.facts._codes import Cvda, Resp
 from tdqsim.facts._tables import table
-from tdqsim.named import NamedTuple
 
 QUEUE_TYPES = ("INTRA", "EXTRA", "INDIRECT", "REMOTE")
 """The four kinds of queue, as INQUIRE TDQUEUE TYPE names them."""

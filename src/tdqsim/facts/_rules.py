@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import WrongValue
 from tdqsim.facts._tables import table
-from tdqsim.named import NamedTuple
 
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
     {

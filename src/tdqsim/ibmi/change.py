@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.errors import ParameterError, check_flags
@@ -11,7 +12,6 @@ from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.names import place
 from tdqsim.ibmi.queue import DataQueue
-from tdqsim.named import NamedTuple
 
 AUTOMATIC_RECLAIM = LIMITS["reclaim_key"]
 ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]

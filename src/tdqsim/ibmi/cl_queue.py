@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions import Dtaq, define_dtaq
@@ -22,7 +22,6 @@ from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 from tdqsim.ibmi.names import object_values, place
 from tdqsim.ibmi.queue import DataQueue
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.definitions.attributes import DtaqAttributes, DtaqKeywords

@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from types import MappingProxyType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tdqsim.facts import table
 from tdqsim.ibmi.dts import DTS_LENGTH, datetime_to_dts, dts_to_datetime
 from tdqsim.ibmi.fact_tables import LIMITS
-from tdqsim.named import NamedTuple
 
 Fail = Callable[..., NoReturn]
 _TIME_DIGITS = 6

@@ -10,13 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from tdqsim.errors import WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi.commands import job_command
 from tdqsim.ibmi.job_core import JobBase, JobCore
-from tdqsim.named import NamedTuple
 
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, WrongValue
@@ -19,7 +19,6 @@ from tdqsim.ibmi.names import place
 from tdqsim.ibmi.records import sender_of
 from tdqsim.ibmi.retrieve import open_for_retrieval
 from tdqsim.ibmi.send import check_entry
-from tdqsim.named import NamedTuple
 
 _LONGEST_LINE = 400_000
 _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})

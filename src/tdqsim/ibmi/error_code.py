@@ -7,11 +7,12 @@ there was no error, bytes available is set to 0 and nothing after it is changed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.layouts import layout, pack_binary, unpack_binary
 from tdqsim.ibmi.messages import Message
-from tdqsim.named import NamedTuple
 
 ALWAYS_SIGNALLED = frozenset({"CPF3CF1", "CPF9872", "CPF24B4", "CPF3C90"})
 """Messages that are signalled even when there is an error code structure."""

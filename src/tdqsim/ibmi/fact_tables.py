@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tdqsim.facts import table
-from tdqsim.named import NamedTuple
 
 LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("ibmi_limits")})
 """Lengths, ranges and the size model (``facts/ibmi_limits.tsv``)."""

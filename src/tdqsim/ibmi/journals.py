@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Durable, DurableQueue, Entry, Work
@@ -25,7 +25,6 @@ from tdqsim.ibmi.entries import STAMP_BYTES
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.objects import SystemObject
 from tdqsim.ibmi.queue import DataQueue
-from tdqsim.named import NamedTuple
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """The event that each entry type stands for."""

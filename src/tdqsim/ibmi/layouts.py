@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage, shown_bytes
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.facts import table
-from tdqsim.named import NamedTuple
 
 _BINARY_BYTES = 4
 _NAME_BYTES = 10

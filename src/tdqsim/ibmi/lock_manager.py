@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import WAIT, TimedOut, WaitMark, WaitQueue
@@ -25,7 +25,6 @@ from tdqsim.ibmi.data import JobData
 from tdqsim.ibmi.fact_tables import LOCK_STATES
 from tdqsim.ibmi.locks import HeldLock
 from tdqsim.ibmi.objects import SystemObject
-from tdqsim.named import NamedTuple
 
 
 class Request(NamedTuple):

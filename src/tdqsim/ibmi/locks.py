@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tdqsim.ibmi.data import JobData
 from tdqsim.ibmi.fact_tables import LOCK_STATES
-from tdqsim.named import NamedTuple
 
 
 class HeldLock(NamedTuple):

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tdqsim import facts
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError, WrongValue
 from tdqsim.facts import table
 from tdqsim.ibmi.layouts import pack_binary, shown_char
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.facts import Rule

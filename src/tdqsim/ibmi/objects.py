@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.core.capitals import capitals
 from tdqsim.facts import table
@@ -18,7 +18,6 @@ from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.locks import Locks
 from tdqsim.ibmi.parms import Parm
-from tdqsim.named import NamedTuple
 
 SYSTEM_LIBRARIES: Final = ("QSYS",)
 """The system part of every library list."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.messages import Message
-from tdqsim.named import NamedTuple
 
 
 class LoggedMessage(NamedTuple):

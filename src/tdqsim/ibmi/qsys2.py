@@ -13,7 +13,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
 
 from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError
@@ -28,7 +28,6 @@ from tdqsim.ibmi.receive import KEY_ORDERS, qclrdtaq, receive_entry
 from tdqsim.ibmi.records import KeyOrder, SenderId, sender_of
 from tdqsim.ibmi.retrieve import open_for_retrieval
 from tdqsim.ibmi.send import checked_bytes, qsnddtaq
-from tdqsim.named import NamedTuple
 
 _NS = 1_000_000_000
 _SELECTIONS = ("ALL", "FIRST", "LAST", "REVERSE", "KEY")

@@ -24,7 +24,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
@@ -32,7 +32,6 @@ from tdqsim.ibmi.entries import Entries, InMemory, Journaling, Received
 from tdqsim.ibmi.fact_tables import LIMITS
 from tdqsim.ibmi.objects import SystemObject
 from tdqsim.ibmi.waits import Waiters
-from tdqsim.named import NamedTuple
 
 ORDERS = {"*FIFO": Order.FIFO, "*LIFO": Order.LIFO, "*KEYED": Order.KEYED}
 _ROOM = {

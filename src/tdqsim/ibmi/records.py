@@ -7,11 +7,10 @@ integers, and stamps are the eight bytes of a *DTS (:func:`tdqsim.ibmi.dts_to_da
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi.layouts import layout
-from tdqsim.named import NamedTuple
 
 KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
 """The relation that the key of an entry must have to the search key."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.store import Entry
@@ -27,7 +27,6 @@ from tdqsim.ibmi.names import place
 from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.receive import KEY_ORDERS
 from tdqsim.ibmi.records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, RetrievedMessage
-from tdqsim.named import NamedTuple
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
 _record: Callable[[tuple[bytes, int, bytes, bytes]], RetrievedMessage] = partial(tuple.__new__, RetrievedMessage)

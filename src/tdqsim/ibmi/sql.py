@@ -18,7 +18,7 @@ from datetime import date
 from decimal import Decimal
 from fnmatch import translate
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tdqsim.core.codepage import shown_bytes
 from tdqsim.core.store import Entry
@@ -51,7 +51,6 @@ from tdqsim.ibmi.sql_values import (
     number_of,
     shown,
 )
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.job import Job

@@ -21,12 +21,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NamedTuple, NoReturn, TypeVar
 
 from tdqsim.core.capitals import capitals
 from tdqsim.errors import TdqError
 from tdqsim.ibmi.fact_tables import LIMITS
-from tdqsim.named import NamedTuple
 
 T = TypeVar("T")
 DIGITS: Final = 31

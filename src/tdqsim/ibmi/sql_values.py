@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from decimal import ROUND_DOWN, Decimal, InvalidOperation, localcontext
 from functools import partial
-from typing import Any, Final, NoReturn, Self
+from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.codepage import shown_bytes
@@ -15,7 +15,6 @@ from tdqsim.errors import WrongValue
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.sql_text import DIGITS, SqlError, SqlTypeName, not_served
-from tdqsim.named import NamedTuple
 
 SqlValue = str | int | Decimal | bytes | datetime | date | None
 

@@ -11,14 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError, WrongValue
 from tdqsim.facts import FORMATS
 from tdqsim.ibmi import JournalEntry
-from tdqsim.named import NamedTuple
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, chosen, opened

@@ -16,14 +16,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.hosting import Entry, codepage
 from tdqsim.ibmi import SenderId, sender_of
-from tdqsim.named import NamedTuple
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.queue_options import QueueOptions

@@ -15,14 +15,13 @@ from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
 from threading import Event
-from typing import Final, Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
 from tdqsim.hosting import Entry, JobInternals, StoredRegion
 from tdqsim.ibmi import EscapeMessage, Journal, System
-from tdqsim.named import NamedTuple
 
 _PAUSE: Final = 0.05
 _HALVES: Final = {True: b"@durable", False: b"@volatile"}

@@ -24,11 +24,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from tdqsim.errors import ConversionError, DefinitionError, Problem, WrongValue
 from tdqsim.hosting import codepage
-from tdqsim.named import NamedTuple
 
 MAGIC: Final = "TDQPROBE"
 FORMAT: Final = "1"

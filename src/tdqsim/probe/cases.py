@@ -37,11 +37,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, NoReturn, cast
+from typing import Final, Literal, NamedTuple, NoReturn, cast
 
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import rules, table
-from tdqsim.named import NamedTuple
 
 Kind = Literal["let", "do", "ask", "abend", "link", "other", "begun", "see"]
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.definitions import Machine
 from tdqsim.facts import Resp, Rule, rules
-from tdqsim.named import NamedTuple
 from tdqsim.probe.answers import LEFT_OUT, Answers
 
 _ABSENT: Final = "(no answer)"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import WrongValue
 from tdqsim.hosting import codepage
 from tdqsim.ibmi import pack_binary, pack_decimal
-from tdqsim.named import NamedTuple
 
 _PAGE: Final = codepage(37)
 _SIZED = re.compile(r"([cp])(\d+)")

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.probe.answers import Observation
 
 NAMES: Final = ("LIB", "LIB2", "USER2", "JOB", "LOCATION")

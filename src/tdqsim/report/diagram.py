@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-from tdqsim.named import NamedTuple
+from typing import Final, NamedTuple
 
 LONGEST: Final = 28
 """The number of characters of a name that are drawn."""

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.report.diagram import LONGEST, Diagram, DiagramArrow, DiagramBox, room_for
 
 CHARACTER: Final = 7.3

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.report.flows import FlowCounts
 from tdqsim.report.pictures import Point, Stretch
 from tdqsim.report.refused import RefusedCommands

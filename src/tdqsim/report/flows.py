@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, ExtraQueue, IndirectQueue
-from tdqsim.named import NamedTuple
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
 from tdqsim.report.parts import Table
 

@@ -8,9 +8,8 @@ in a run of hours the order shows little.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.report._text import label, visible
 from tdqsim.report.parts import Drawing, Prose, Table
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, Dtaq, ExtraQueue, IndirectQueue, IntraQueue, Tdqueue, supplied_definitions
-from tdqsim.named import NamedTuple
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.report.diagram_svg import DiagramPicture
 from tdqsim.report.parts import Table

@@ -7,10 +7,9 @@ interval stores the counts before it; no timer is needed, and an interval withou
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.hosting import NS_PER_SECOND
-from tdqsim.named import NamedTuple
 
 INTERVAL: Final = 5
 """The length of an interval in seconds."""

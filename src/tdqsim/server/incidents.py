@@ -20,13 +20,12 @@ An abend is an incident, too, but not a state; the region keeps its dump.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.ibmi import System
-from tdqsim.named import NamedTuple
 from tdqsim.report import RefusedGroup
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.notices import lasting, queue_of

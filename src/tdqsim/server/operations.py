@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
+from typing import NamedTuple
 
 from tdqsim.cics import parse_cemt
 from tdqsim.errors import WrongValue
 from tdqsim.facts import table
 from tdqsim.languages import Resolved
-from tdqsim.named import NamedTuple
 from tdqsim.server.users import Role
 
 

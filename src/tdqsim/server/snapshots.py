@@ -6,13 +6,12 @@ All functions are called in the engine's thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import FORMATS
-from tdqsim.named import NamedTuple
 from tdqsim.server.acting import in_a_task
 from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.server.bounds import BOUNDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdqsim.named import NamedTuple
+from typing import NamedTuple
 
 
 class WatchedChange(NamedTuple):

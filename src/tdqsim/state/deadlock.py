@@ -8,12 +8,11 @@ no task is started until the next WRITEQ, or at all. The usual cause is a progra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.inspection.state import QueueState, intra_states, tasks_of, waiting_facility
 from tdqsim.cics.inspection.waits import blocked
 from tdqsim.cics.internals import core_of
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.callables import why_unusable
@@ -23,7 +23,6 @@ from tdqsim.errors import StoreDamaged, UsageError, WrongValue
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import Crashed, FaultPlan
 from tdqsim.ibmi import System
-from tdqsim.named import NamedTuple
 from tdqsim.state.deadlock import Deadlock
 from tdqsim.testing._crash_points import Points, tear
 from tdqsim.testing._explorer import Draw, identities

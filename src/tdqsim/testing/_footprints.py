@@ -22,13 +22,12 @@ What is not seen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics import Condition
 from tdqsim.cics.files.datafile import Path
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.queues.state_table import final_target
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore

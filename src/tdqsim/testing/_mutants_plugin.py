@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tdqsim.named import NamedTuple
 from tdqsim.report.parts import Mark, Part, Prose, Table
 
 _HEADS: Final = ("where", "command", "mistake", "change", "outcome")

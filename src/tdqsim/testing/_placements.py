@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import WrongValue
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import AnyFault, Fault, FaultPlan, MessageFault
-from tdqsim.named import NamedTuple
 from tdqsim.testing._explorer import Explorer, Walk
 
 Candidate = Fault | MessageFault

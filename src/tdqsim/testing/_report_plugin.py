@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
@@ -20,7 +20,6 @@ from tdqsim.cics.inspection.installed import installed
 from tdqsim.cics.internals import core_of
 from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.named import NamedTuple
 from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest
 from tdqsim.report.flows import Flows

@@ -6,10 +6,9 @@ An *attempt* runs a scenario with some faults in some order, and returns whether
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.faults.plan import FaultPlan
-from tdqsim.named import NamedTuple
 from tdqsim.testing._orders import Deviations, Step
 
 _LONGEST_SEARCH: Final = 500

@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.testing._check_jobs import JobChecker
 from tdqsim.testing._check_region import RegionChecker
 from tdqsim.testing.events import AnyEvent, JobEvent

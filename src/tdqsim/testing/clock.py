@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import ExtraMissing, WrongValue
-from tdqsim.named import NamedTuple
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_PER_MICROSECOND: Final = 1000

@@ -10,14 +10,13 @@ test asserts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tdqsim import definitions
 from tdqsim.cics import Region  # noqa: F401  (declares every command)
 from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
-from tdqsim.named import NamedTuple
 
 _NOT_CHECKED: Final = ("NOHANDLE",)
 _DONE: Final = "done"

@@ -11,11 +11,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import UsageError, WrongType, WrongValue
 from tdqsim.facts import FORMATS
-from tdqsim.named import NamedTuple
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5

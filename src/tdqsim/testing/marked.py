@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tdqsim.definitions import Definitions
-from tdqsim.named import NamedTuple
 from tdqsim.testing.kit import definitions_of, folders_of
 
 

@@ -9,11 +9,10 @@ and a command can show them. What else does not happen is taken from the notices
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.core.own_frames import own_places
 from tdqsim.errors import RegionClosed, SystemClosed
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -11,10 +11,9 @@ same tests::
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.ibmi import Job, KeyOrder, System

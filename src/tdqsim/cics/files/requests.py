@@ -9,7 +9,7 @@ again. Source: READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE, DataFile, Path, RecordView
 from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
@@ -19,7 +19,6 @@ from tdqsim.cics.kernel.waiting import wait
 from tdqsim.core.fiber import WAIT
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 T = TypeVar("T")
 

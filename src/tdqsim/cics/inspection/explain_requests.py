@@ -30,7 +30,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
@@ -49,7 +49,6 @@ from tdqsim.cics.spi.set import check_set
 from tdqsim.core.fiber import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp, doubt, unconfirmed
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase

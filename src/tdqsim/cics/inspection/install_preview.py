@@ -8,12 +8,11 @@ for the records that would move.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from tdqsim.cics.inspection.installed import definition_now
 from tdqsim.cics.spi.install import why_not_installed
 from tdqsim.definitions import Resource
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tdqsim.cics.inspection.records import records as records_of
 from tdqsim.cics.model.queue import (
@@ -26,7 +26,6 @@ from tdqsim.cics.model.queue import (
     intra_queues,
 )
 from tdqsim.facts import Cvda
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.lock import Lock

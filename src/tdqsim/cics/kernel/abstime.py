@@ -8,10 +8,9 @@ has different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import WrongValue
-from tdqsim.named import NamedTuple
 
 ABSTIME_LENGTH: Final = 8
 """Bytes of an ABSTIME: 15 digits and a sign, packed."""

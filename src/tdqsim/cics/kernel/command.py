@@ -22,6 +22,7 @@ from typing import (
     Concatenate,
     Final,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeVar,
     get_args,
@@ -33,7 +34,6 @@ from tdqsim.cics.kernel.issue import issued
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.errors import WrongValue
 from tdqsim.facts import EIBFN, Cvda, Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from inspect import Parameter

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
-from tdqsim.named import NamedTuple
 
 _TD_GROUP = 0x08
 _NO_RCODE = bytes(6)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.authority import check_resource, check_surrogate
@@ -37,7 +37,6 @@ from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
 from tdqsim.errors import WrongValue
 from tdqsim.facts import Cvda, Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData

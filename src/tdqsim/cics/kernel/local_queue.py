@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import undefined
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase

@@ -40,11 +40,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
-from tdqsim.named import NamedTuple
 
 _CLASSES: Final = {row["parameter"]: row["class"] for row in table("security_classes")}
 RESTYPES: Final = {row["restype"]: (row["class"], int(row["length"])) for row in table("security_classes")}

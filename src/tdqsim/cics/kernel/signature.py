@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime_of
 from tdqsim.facts import Cvda, table
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Tdqueue

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 Label = Callable[[Condition], object]
 AbendExit = Callable[[Abend], object]

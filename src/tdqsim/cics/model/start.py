@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.facts import Cvda
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.unit import UnitOfWork

@@ -25,13 +25,12 @@ the region fails before the unit of work ends. Sources: Recovery and Restart Gui
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.model.space import NEVER
 from tdqsim.cics.model.work import LogicalWork
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import Cvda
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.lock import Lock

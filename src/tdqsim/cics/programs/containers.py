@@ -8,7 +8,7 @@ Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, From, Fullword, FullwordOrNone, Name16OrNone, Opt, command
@@ -16,7 +16,6 @@ from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.levels import level_of
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 ContainerName = Annotated[str, Opt("name", 16, "CONTAINER")]
 ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]

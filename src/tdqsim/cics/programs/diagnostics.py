@@ -8,7 +8,7 @@ their RESP2 as remembered.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import (
     Flag,
@@ -26,7 +26,6 @@ from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.dump_codes import DumpCode, request_dump
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Cvda, Resp, table
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.dump import Dump

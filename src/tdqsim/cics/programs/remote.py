@@ -15,7 +15,7 @@ distributed program link (IBM Docs).
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -28,7 +28,6 @@ from tdqsim.core.messages import DATA_LIMIT
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, UsageError, WouldWaitForever, WrongValue
 from tdqsim.facts import Resp, table
-from tdqsim.named import NamedTuple
 
 LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 """The longest COMMAREA, in bytes."""

@@ -8,10 +8,9 @@ then, continue when their transaction has a program.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tdqsim.cics.model.region import RegionData
-from tdqsim.named import NamedTuple
 
 
 class _Start(Protocol):

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import repeat
 from types import MethodType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import (
@@ -45,7 +45,6 @@ from tdqsim.cics.queues import logical, physical, volatile
 from tdqsim.cics.queues.state_table import PROCEEDS, check_state, outcomes, owns_an_end, refusal, target_of
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
-from tdqsim.named import NamedTuple
 
 _LONGEST: Final = LIMITS["length_option_maximum"]
 

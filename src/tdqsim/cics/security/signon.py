@@ -7,7 +7,7 @@ PASSWORD, VERIFY PHRASE, SIGNON (IBM Docs), SIGNOFF (CICS TX, IBM Docs); most RE
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Fullword, Name8, Opt, Password8, Password8OrNone, command
@@ -16,7 +16,6 @@ from tdqsim.cics.kernel.security import PasswordCheck
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.task import Facility
 from tdqsim.facts import Resp, table
-from tdqsim.named import NamedTuple
 
 Phrase = Annotated[str, Opt("name", 100, "PHRASE", secret=True)]
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.authority import is_attachable_by
@@ -31,7 +31,6 @@ from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore

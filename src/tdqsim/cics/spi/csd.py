@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.authority import report_violation
@@ -33,7 +33,6 @@ from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.errors import DefinitionError, Problem, StoreFull, UsageError
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs

@@ -12,7 +12,7 @@ alone. Sources: INQUIRE TASK, INQUIRE TASK LIST, SET TASK, AEXY (IBM Docs), CEMT
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
@@ -30,7 +30,6 @@ from tdqsim.core.fiber import Fiber
 from tdqsim.facts import Cvda
 from tdqsim.facts.info import Info
 from tdqsim.facts.inquiries import TaskInfo, TaskOption
-from tdqsim.named import NamedTuple
 
 
 class ListedTask(NamedTuple):

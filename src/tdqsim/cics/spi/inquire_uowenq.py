@@ -20,7 +20,7 @@ waiters follow their owner: choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt
@@ -37,7 +37,6 @@ from tdqsim.cics.uow.indoubt import units_of_work
 from tdqsim.core.fiber import Fiber
 from tdqsim.facts import Cvda
 from tdqsim.facts.inquiries import UowenqInfo, UowenqOption
-from tdqsim.named import NamedTuple
 
 _NAME_LENGTH: Final = 4
 ResourceName = Annotated[str | None, Opt("name", 255)]

@@ -14,7 +14,7 @@ INQUIRE UOWLINK (SC33-1686); what is shown for a coordinator outside CICS is a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 from zlib import crc32
 
 from tdqsim.cics.kernel.authority import check_command
@@ -29,7 +29,6 @@ from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with
 from tdqsim.cics.uow import indoubt
 from tdqsim.facts import Cvda
 from tdqsim.facts.inquiries import UowlinkInfo, UowlinkOption
-from tdqsim.named import NamedTuple
 
 _TOKEN_LENGTH: Final = 4
 Action = Annotated[Literal["DELETE", "delete"] | Cvda | int, Opt("cvda", 4)]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from tdqsim.cics.kernel.authority import check_command, check_resource, may_use
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
@@ -30,7 +30,6 @@ from tdqsim.cics.spi.requests import refusal
 from tdqsim.errors import WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.info import Info, Value
-from tdqsim.named import NamedTuple
 
 _KINDS: Final[dict[str, OptionKind]] = {
     "CVDA": "cvda", "CHAR": "name", "VARCHAR": "name", "BINARY": "fullword", "HALF": "halfword", "HEX": "data",

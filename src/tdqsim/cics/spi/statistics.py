@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection as Group
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.model.queue import TdQueue
@@ -36,7 +36,6 @@ from tdqsim.cics.spi.statistics_types import TYPES, queue_record, record_of, rec
 from tdqsim.core.fiber import Timer
 from tdqsim.errors import UsageError
 from tdqsim.facts import REGION_DEFAULTS
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import pack_abstime
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UnknownName, UsageError
 from tdqsim.facts import Cvda, table
-from tdqsim.named import NamedTuple
 
 _FULLWORD_MAXIMUM: Final = 2**31 - 1
 _BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.limits import ClassCounts, Limits, TransactionClass
@@ -32,7 +32,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.tdqueue_options import split_dsname
 from tdqsim.facts import REGION_DEFAULTS
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord

@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.authority import is_attachable_by, unauthorized
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -47,7 +47,6 @@ from tdqsim.cics.terminal.surrogate import SESSION_FAILED, Surrogate, input_form
 from tdqsim.core.fiber import WAIT
 from tdqsim.errors import WrongValue
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData

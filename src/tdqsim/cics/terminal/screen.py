@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
@@ -20,7 +20,6 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import AIDS
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import format_abstime
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 from tdqsim.facts.info import Value
-from tdqsim.named import NamedTuple
 
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
@@ -19,7 +19,6 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Re
 from tdqsim.cics.text.translator import LENGTHS, BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts.info import Info
-from tdqsim.named import NamedTuple
 
 _KEPT: Final = 1024
 _HALFWORD: Final = 2**15

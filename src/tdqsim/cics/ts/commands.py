@@ -10,7 +10,7 @@ model; both kinds are in memory while the region runs.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
@@ -22,7 +22,6 @@ from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
 from tdqsim.cics.ts.storage import TemporaryStorage, check_length
 from tdqsim.core.fiber import WAIT
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 T = TypeVar("T")
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from operator import index
 from struct import Struct, error
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.ts.storage import TemporaryStorage
 from tdqsim.facts import Resp
-from tdqsim.named import NamedTuple
 
 _REQUEST: Final = Struct(">h?????")
 _REPLY: Final = Struct(">ii")

@@ -29,13 +29,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, Record, UnitOfWork
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, UsageError
 from tdqsim.facts import Cvda
-from tdqsim.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData as Region

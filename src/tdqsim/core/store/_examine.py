@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import _layout as layout
@@ -15,7 +15,6 @@ from tdqsim.core.store._lockfile import LockFile
 from tdqsim.core.store._opening import KINDS, last_commit
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
-from tdqsim.named import NamedTuple
 
 _AT_ONCE: Final = 1000
 _UNFINISHED: Final = "unfinished"

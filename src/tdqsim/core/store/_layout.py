@@ -29,11 +29,10 @@ from enum import Enum
 from functools import cache
 from itertools import accumulate
 from struct import Struct, unpack_from
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 from tdqsim.errors import StoreDamaged, WrongType, WrongValue
-from tdqsim.named import NamedTuple
 
 FORMAT: Final = 1
 """The version of this layout and of the records of regions and systems; other formats are refused."""

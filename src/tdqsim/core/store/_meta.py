@@ -16,12 +16,11 @@ import os
 import sys
 from pathlib import Path
 from struct import Struct
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 from zlib import crc32
 
 from tdqsim.core.portable import OWN_FILE, read_at, write_at
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError
-from tdqsim.named import NamedTuple
 
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")

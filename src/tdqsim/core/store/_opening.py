@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import lmdb
 
@@ -17,7 +17,6 @@ from tdqsim.core.store._lockfile import this_boot
 from tdqsim.core.store._meta import Meta, repair, usable
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
-from tdqsim.named import NamedTuple
 
 KINDS: Final = ("volatile", "durable")
 _SEALED: Final = (META, QUEUE)

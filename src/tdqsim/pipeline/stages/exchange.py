@@ -16,14 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
-from tdqsim.named import NamedTuple
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import open_parquet

@@ -17,9 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.cmci.tables import CmciAttribute
 

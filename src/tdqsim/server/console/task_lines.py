@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tdqsim.named import NamedTuple
 from tdqsim.server.console.frame import Visit
 
 NS: Final = 10**9

@@ -14,13 +14,12 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.hosting import capitals, codepage
 from tdqsim.ibmi import ParameterError, System
-from tdqsim.named import NamedTuple
 from tdqsim.server.hostservers.passwords import (
     LONGEST_DES,
     PasswordLevel,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from typing import NamedTuple
 
 from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.hosting import EngineStopped, codepage, product_fault
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
-from tdqsim.named import NamedTuple
 from tdqsim.server.audit import audit, cl_command_name, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10

@@ -16,10 +16,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from tdqsim.hosting import CodePage, capitals, codepage
 from tdqsim.ibmi import Job, System, job_page
-from tdqsim.named import NamedTuple
 from tdqsim.server.audit import Counted
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply

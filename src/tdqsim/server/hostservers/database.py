@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.hosting import CodePage, shown_bytes
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError, PreparedSql, SqlError, SqlSession, SqlValue
-from tdqsim.named import NamedTuple
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.command import sent_text
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Step, SystemWork

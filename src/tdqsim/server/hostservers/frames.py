@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-
-from tdqsim.named import NamedTuple
+from typing import NamedTuple
 
 _HEADER = Struct(">IHHIIHH")
 _BLOCK = Struct(">IH")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
 from nicegui import ui
 
 from tdqsim.hosting import NS_PER_SECOND
-from tdqsim.named import NamedTuple
 from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block, card
 from tdqsim.server.console.frame import Console, Visit, frame

@@ -10,13 +10,12 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 
 from fastapi import Request
 from nicegui import ui
 
 from tdqsim.errors import UsageError, WrongValue
-from tdqsim.named import NamedTuple
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.console.controls import Block, Button, TextFile, card
 from tdqsim.server.console.dialogs import confirmed
