@@ -411,7 +411,7 @@ def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
 ) -> None:
     pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
     pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
-    codes = '"ASRA", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004", "TDQ0053", "TDQ0054"'
+    codes = '"ASRA", "4038", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004", "TDQ0053", "TDQ0054"'
     mark = f"@pytest.mark.tdq_expect({codes})" if expected else ""
     body = f"""
 import pytest
