@@ -87,7 +87,7 @@ class Task(TaskBase):
     deleteq_td = td.deleteq_td
     """Remove every record of an intrapartition queue; the queue itself stays."""
     readq_td_all = td_bulk.readq_td_all
-    """READQ TD until QZERO; a record is read when the iterator is asked for it."""
+    """READQ TD until QZERO; a record is read when the iterator is advanced."""
     writeq_td_all = td_bulk.writeq_td_all
     """WRITEQ TD of each record."""
 
