@@ -18,6 +18,7 @@ pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed"
 
 import ebcdic  # noqa: F401 - its code pages
 
+from tdqsim import Region
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.file_format import Candidate, inspect_file
@@ -255,6 +256,14 @@ def test_the_command_prints_what_to_paste(tmp_path: Path, capsys: pytest.Capture
     best = found["candidates"][0]
     assert (best["qsam"]["bdw_adjustment"], best["misfit"], best["corrupt"]) == ("0", None, 0)
     assert set(best["records"][0]) == {"NAME", "COUNT1", "AMOUNT", "NUMBER1"}
+
+
+def test_the_dd_card_has_the_keys_of_region_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("001c0000 00060000c1c2 00060000c1c2 00060000c1c2 00060000c1c2") * 20)
+    assert main(["dataset", str(path)]) == 0
+    assert "DD card   recfm: VB\n" in capsys.readouterr().out
+    Region(dd={"CARD": {"path": str(path), "recfm": "VB"}}).close()
 
 
 def test_errors_of_reads_name_the_command(tmp_path: Path) -> None:

@@ -373,7 +373,11 @@ def mutate(
     timeout: Annotated[
         float,
         typer.Option(
-            "--timeout", metavar="SECONDS", min=0, help="The time limit of a mutant; default: 3 times the tests + 10."
+            "--timeout",
+            metavar="SECONDS",
+            min=0,
+            show_default=False,
+            help="The time limit of a mutant; default: 3 times the time of the tests + 10.",
         ),
     ] = 0,
     seconds: Annotated[

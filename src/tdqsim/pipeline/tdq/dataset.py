@@ -89,7 +89,8 @@ def _pasted(best: Candidate, path: str, copybook: Path | None) -> dict[str, str]
         ]
         texts["decode"] = " ".join([*place, "--option", shlex.quote(f"copybook={copybook}"), *words])
     if best.format.dcb:
-        texts["DD card"] = f"dcb: {best.format.dcb}"
+        keys = (each.partition("=") for each in best.format.dcb.split(","))
+        texts["DD card"] = ", ".join(f"{key.lower()}: {value}" for key, _, value in keys)
     return texts
 
 
