@@ -76,8 +76,8 @@ def check(
 ) -> None:
     """Check definition files, and the directories of regions and systems; list all problems with their lines.
 
-    For a region directory this includes errors that tdq run would refuse, such as an undefined transaction in start:.
-    None of your code is run.
+    For a region directory this includes errors that tdq run would refuse, such as an undefined transaction in
+    start_transactions:. None of your code is run.
     """
     if schema is not None:
         _emit_schema(schema, paths)

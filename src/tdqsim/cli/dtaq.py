@@ -52,7 +52,7 @@ ServerOption = Annotated[
 ]
 UserOption = Annotated[str | None, typer.Option("--user", "-u", help="The user profile of the job; default: QSECOFR.")]
 CcsidOption = Annotated[int, typer.Option("--ccsid", help="CCSID of text.")]
-HexOption = Annotated[bool, typer.Option("--hex", help="Read and show bytes in hexadecimal.")]
+HexOption = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits instead of text, of keys too.")]
 KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a keyed queue.")]
 OrderOption = Annotated[str, typer.Option("--key-order", help="GT LT NE EQ GE LE, with a key.")]
 QueueArgument = Annotated[

@@ -78,7 +78,7 @@ def cemt(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
+    """CEMT INQUIRE, SET and DISCARD of queues, tasks and units of work, with its abbreviations and its screen."""
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
         target.require_target()
