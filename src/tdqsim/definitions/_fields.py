@@ -192,18 +192,20 @@ class Name(_Kind):
 
 
 class Text(_Kind):
-    """Free text of at most ``maximum`` characters, on one line."""
+    """Free text of ``minimum`` to ``maximum`` characters, on one line."""
 
-    def __init__(self, maximum: int) -> None:
-        self.maximum = maximum
+    def __init__(self, maximum: int, minimum: int = 0) -> None:
+        self.maximum, self.minimum = maximum, minimum
 
     def check(self, value: object) -> str:
-        if not isinstance(value, str) or len(value) > self.maximum or not value.isprintable():
-            raise refuse(f"must be at most {self.maximum} printable characters")
+        if not isinstance(value, str) or not self.minimum <= len(value) <= self.maximum or not value.isprintable():
+            allowed = f"{self.minimum} to" if self.minimum else "at most"
+            raise refuse(f"must be {allowed} {self.maximum} printable characters")
         return value
 
     def schema(self) -> JsonSchema:
-        return {"type": _PLAIN_SCALARS, "maxLength": self.maximum}
+        least: JsonSchema = {"minLength": self.minimum} if self.minimum else {}
+        return {"type": _PLAIN_SCALARS, **least, "maxLength": self.maximum}
 
 
 _STAMP = r"(?P<year>[0-9]{4}|[0-9]{2})[-/](?P<rest>[0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)"

@@ -93,7 +93,7 @@ class UserProfile(Strict):
     """
 
     password: Annotated[str, Text(8)] = ""
-    phrase: Annotated[str, Text(100)] = ""
+    phrase: Annotated[str, Text(100, minimum=9)] = ""
     changed: Annotated[date | None, BeforeValidator(_check_date)] = None
     revoked: YesNo = "NO"
 

@@ -26,6 +26,7 @@ def load(tmp_path, text):
         ("usrs:\n  ANN:\n", 1, "usrs", "is not known in a policy file; did you mean users?"),
         ("users:\n  ANN: {pasword: x}\n", 2, "users.ANN.pasword", "did you mean password?"),
         ("users:\n  ANN: {password: ninechars}\n", 2, "users.ANN.password", "8"),
+        ("users:\n  ANN: {phrase: eight ch}\n", 2, "users.ANN.phrase", "9 to 100"),
         ("users:\n  ANN: {changed: 2026-13-01}\n", 2, "users.ANN.changed", "must be a date such as 2026-01-31"),
         ("users:\n  ann:\n", 2, "users.ann", "must be 1 to 10 of A-Z 0-9"),
         ("passwords: {revok: 5}\n", 1, "passwords.revok", "did you mean revoke?"),
