@@ -302,6 +302,11 @@ def test_a_misspelt_store_is_not_made(tdq: Tdq, pay: Path, words: str) -> None:
         assert not any((pay / "empty").iterdir())
 
 
+def test_a_command_that_needs_a_store_does_not_promise_to_make_it(tdq: Tdq, pay: Path) -> None:
+    told = "tdq: this command needs a store: give --store DIR; tdq write creates one that does not exist\n"
+    assert tdq("read", "PAYQ", "-r", pay).err == told
+
+
 @pytest.mark.rule("DS-SYSOUT-CLASS", "DS-ASA")
 def test_sysout_is_listed_by_class_and_printed(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "q.yaml").write_text(

@@ -207,7 +207,7 @@ class RegionTarget:
     def require_store(self) -> Path:
         """The store, for a command that changes something."""
         if self.store is None:
-            raise InputError("this command needs a store: give --store DIR (it is created if it does not exist)")
+            raise InputError("this command needs a store: give --store DIR; tdq write creates one that does not exist")
         return self.store
 
     def require_records(self) -> None:

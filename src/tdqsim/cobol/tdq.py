@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol.case_run import CaseResult
     from tdqsim.cobol.mutation import MutationReport
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, help="COBOL CICS programs: check, compile, run and test them.")
 
 _Sources = Annotated[list[Path], typer.Argument(help="COBOL sources, or folders of them.", show_default=False)]
 _Copybooks = Annotated[
@@ -276,7 +276,7 @@ def _print_step(level: Any, what: str, place: str) -> None:
 
 @app.command()
 def survey(
-    folder: Path,
+    folder: Annotated[Path, typer.Argument(help="A folder with COBOL sources.", show_default=False)],
     copybooks: _Copybooks = None,
     compile_only: Annotated[
         bool, typer.Option("--compile-only", help="Compile only; do not run the programs.")
@@ -298,7 +298,7 @@ def survey(
 
 
 @app.command()
-def maps(source: Path) -> None:
+def maps(source: Annotated[Path, typer.Argument(help="The BMS source.", show_default=False)]) -> None:
     """Print the symbolic maps of a BMS source as a COBOL copybook."""
     typer.echo(definitions.parse_bms(source.read_text("latin-1"), str(source)).copybook(), nl=False)
 

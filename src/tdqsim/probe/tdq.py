@@ -10,7 +10,9 @@ import typer
 from tdqsim import probe
 from tdqsim.cli import InputError, emit, emit_json
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(
+    no_args_is_help=True, help="Programs that try open rules on a real machine, and the comparison of their answers."
+)
 
 
 _OF_CICS = "With --cics"
