@@ -81,6 +81,13 @@ def test_the_message_and_the_exit_code_are_those_of_the_command(tdq_run, tmp_pat
     assert list((tmp_path / "tmp").iterdir()) == []  # the loaded copies of programs are gone
 
 
+def test_handlers_are_imported_from_the_region_directory(tdq_run, tmp_path):
+    (tmp_path / "payments_beside.py").write_text("def register(region):\n    print('registered')\n")
+    (tmp_path / "region.yaml").write_text("handlers: [payments_beside]\n")
+    code, said = tdq_run(DIES, "--region", str(tmp_path))
+    assert (code, said.out.count("registered"), said.err.count("abend AEYH")) == (1, 1, 1)
+
+
 def test_an_interrupt_ends_program_and_process_and_is_told_once(tmp_path):
     source = tmp_path / "WAITS.cbl"
     source.write_text(WAITS)

@@ -207,7 +207,7 @@ def run(
 
 def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: str, debug: str) -> int:
     """Run the program in this process; returns the exit code."""
-    with _debugged(debug), target.open() as made:
+    with _debugged(debug), target.modules(), target.open() as made:
         programs = cobol.CobolPrograms(
             made,
             sources=[source.parent],
