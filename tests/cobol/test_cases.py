@@ -266,6 +266,15 @@ def test_pytest_collects_case_files(place):
     assert "Traceback" not in done.stdout
 
 
+def test_handlers_are_imported_from_the_region_directory(place, tdq_test):
+    (place / "beside_case.py").write_text("def register(region):\n    pass\n")
+    with (place / "region.yaml").open("a") as file:
+        file.write("handlers: [beside_case]\n")
+    (place / "pay.case.yaml").write_text("cases:\n  - {name: one, when: [{program: ADDER}], then: {}}\n")
+    code, out = tdq_test("--check", place / "pay.case.yaml")
+    assert code == 0, out
+
+
 def test_mistakes_in_a_case_file_are_named_with_their_lines(place):
     path = place / "pay.case.yaml"
     path.write_text(

@@ -36,6 +36,7 @@ from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.definitions import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.hosting import CodePage, RegionInternals
+from tdqsim.job import importable
 from tdqsim.testing import Outcomes, StillClock
 
 _CHANNEL: Final = "CASE"
@@ -113,7 +114,8 @@ def _region(directory: Path, given: CaseGiven) -> Iterator[Region]:
             file = file.model_copy(update={"cobol": file.cobol.model_copy(update={"initial": given.initial})})
         moment = datetime.fromisoformat(given.clock)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        with Region.from_directory(file, clock=StillClock(int(moment.timestamp()) * 10**9)) as region:
+        clock = StillClock(int(moment.timestamp()) * 10**9)
+        with importable(directory), Region.from_directory(file, clock=clock) as region:
             yield region
 
 
