@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
-from typing import ClassVar
 
 import pytest
 
@@ -58,29 +57,12 @@ def test_job(tdq_system, tdq_job):
 """
 
 
-class Kept:
-    """What a session in this process has imported of the package.
-
-    pytester makes Python forget what the session was the first to import. Packages, and modules that were imported
-    before, still have the forgotten modules; later tests would import others beside them, with classes of their own.
-    """
-
-    modules: ClassVar[dict[str, ModuleType]] = {}
-
-    def pytest_unconfigure(self) -> None:
-        mine = {
-            name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("tdqsim", "freezegun")
-        }
-        self.modules.update(mine)
-
-
 def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     """What a session prints that runs these tests, in this process."""
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
-    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py", plugins=[Kept()])
-    sys.modules.update(Kept.modules)
+    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py")
     return "\n".join([*done.outlines, *done.errlines])
 
 
@@ -126,6 +108,24 @@ def test_a_failing_test_shows_seed_schedule_and_queues(pytester: pytest.Pytester
 def test_every_test_has_regions_of_its_own(pytester: pytest.Pytester) -> None:
     text = run(pytester, ISOLATED)
     assert "9 passed" in text, text
+
+
+def test_sessions_of_pytester_one_after_the_other_read_definition_files(tmp_path: Path) -> None:
+    body = """
+import pytest
+pytest_plugins = ["pytester"]
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_session(pytester, turn):
+    (pytester.path / "payments.yaml").write_text("group: PAY\\ntdqueue:\\n- {name: PAYQ, type: INTRA}\\n")
+    pytester.makepyfile(
+        "import pytest\\n@pytest.mark.tdq_definitions('payments.yaml')\\n"
+        "def test_it(tdq_region): assert tdq_region.peek('PAYQ') == []"
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+"""
+    text = run_apart(tmp_path, body)
+    assert "2 passed" in text, text
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_pytest_does_not_rewrite_the_modules_of_the_package(tmp_path: Path, monk
     (installed / "RECORD").write_text("tdqsim/__init__.py,,\nhelpers/__init__.py,,\n")
     (tmp_path / "site" / "helpers").mkdir()
     (tmp_path / "site" / "helpers" / "__init__.py").write_text("")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     body = """
 import helpers, sys
 

@@ -100,6 +100,8 @@ class _Reader:
                 if self.twice:
                     raise DefinitionError(self.twice)
                 return self.root
+            else:
+                assert isinstance(event, yaml.StreamStartEvent | yaml.DocumentEndEvent), "PyYAML was imported twice"
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
         line = _line(event)

@@ -111,6 +111,16 @@ def _load_from_bytecode(pluginmanager: pytest.PytestPluginManager) -> None:
         hook._marked_for_rewrite_cache.clear()  # noqa: SLF001
 
 
+def pytest_plugin_registered(plugin_name: str) -> None:
+    """Keep PyYAML for the sessions that tests run with pytester.
+
+    After such a session Python forgets what it was the first to import. The next one imports PyYAML again, but not its
+    parser in C, which goes on with the classes of the first import: definition files would be read as empty.
+    """
+    if plugin_name == "pytester":
+        import yaml  # noqa: F401  (here, since it is slow to import and other sessions may need none)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers, and register the other parts of the plugin."""
     for line in _MARKERS:
