@@ -100,6 +100,10 @@ def test_commands_do_what_a_tasks_methods_do(region):
     assert met.value.condition == "TRANSIDERR"
 
 
+def test_the_names_of_a_region_and_its_code_page(region):
+    assert (region.applid, region.sysid, region.code_page) == ("TDQREGN", "TDQ1", "037")
+
+
 def test_set_of_a_task_or_unit_of_work_that_is_not_there_is_told(region):
     for call, condition in (
         (lambda: region.set_task(99999, purgetype="FORCEPURGE"), "TASKIDERR"),

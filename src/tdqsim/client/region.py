@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 from types import TracebackType
@@ -150,11 +149,12 @@ class RemoteRegion(_Commands):
         applid: the APPLID of the region.
     """
 
-    __slots__ = ("_client", "_path")
+    __slots__ = ("_client", "_path", "_summary")
 
     def __init__(self, client: ServerConnection, applid: str) -> None:
         self._client = client
         self._path = f"/regions/{part(applid)}"
+        self._summary: RegionSummary | None = None
 
     def _queue(self, name: str) -> str:
         return f"{self._path}/queues/{part(name)}"
@@ -163,20 +163,26 @@ class RemoteRegion(_Commands):
         """APPLID, SYSID, code page and the like."""
         return ask(self._client, "GET", self._path)
 
-    @cached_property
+    def _kept(self) -> RegionSummary:
+        """What does not change while it is served, which is asked once."""
+        if self._summary is None:
+            self._summary = self.about()
+        return self._summary
+
+    @property
     def applid(self) -> str:
         """Its APPLID."""
-        return self.about()["applid"]
+        return self._kept()["applid"]
 
-    @cached_property
+    @property
     def sysid(self) -> str:
         """Its SYSID."""
-        return self.about()["sysid"]
+        return self._kept()["sysid"]
 
-    @cached_property
+    @property
     def code_page(self) -> str:
         """The name of its code page."""
-        return self.about()["code_page"]
+        return self._kept()["code_page"]
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """Execute an EXEC CICS command as a separate task; return RESP, RESP2, the received data, and the variables.
