@@ -11,6 +11,7 @@ import structlog
 from tdqsim.cics import Region
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
+from tdqsim.core.store._meta import read_metas
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import StoreDamaged, StoreError, StoreInUse
 from tests.core import _child
@@ -39,6 +40,8 @@ def test_compact_gives_room_back_and_keeps_everything_else(tmp_path: Path, clean
     assert report.sound
     assert (path / "durable" / "data.mdb").stat().st_size < before / 10
     assert storecheck.check(path).sound
+    assert all(not (path / half / "lock.mdb").exists() for half in ("durable", "volatile"))  # no reader of old pages
+    assert [read_metas(path / half)[0].sealed for half in ("durable", "volatile")] == [clean, clean]
     with Region(store=path) as region:
         assert region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
         assert [record.rstrip(b"x") for record in region.peek("LOG")] == [b"%d" % n for n in range(2990, 3000)]

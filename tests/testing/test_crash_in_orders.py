@@ -75,6 +75,27 @@ def test_a_bug_that_needs_an_order_a_crash_and_a_fault_is_found_and_made_small()
         assert (repeated.value.where, repeated.value.point) == (failure.where, failure.point)
 
 
+def in_turn(region: Region, _told: list[str]) -> None:
+    """Three tasks, each of which writes its letter."""
+    for letter in (b"A", b"B", b"C"):
+        region.start(lambda task, letter=letter: task.writeq_td("OUT", letter))
+    region.run()
+
+
+def test_a_failure_that_is_made_small_stays_the_same_failure() -> None:
+    """An earlier switch gives another failure."""
+
+    def check(region: Region, _told: list[str]) -> None:
+        there = b"".join(region.peek("OUT"))
+        assert there != b"CBA", "C and B came first"
+        if there == b"BAC":
+            raise KeyError(there)
+
+    with pytest.raises(CrashFailure, match="after the restart: AssertionError: C and B came first") as failed:
+        enumerate_crashes(in_turn, check, QUEUES, orders=None, points=[0])
+    assert failed.value.order == "at:1=3"
+
+
 def run_pasted(text: str) -> None:
     """Run the one test of a text."""
     names: dict[str, Any] = {}

@@ -8,8 +8,9 @@ import pytest
 
 from tdqsim import Condition, EscapeMessage, Region, Resp, System, TdqError, define_tdqueue
 from tdqsim.cics import Sysplex
+from tdqsim.errors import StoreDamaged
 from tdqsim.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
-from tdqsim.testing import CrashFailure, enumerate_crashes
+from tdqsim.testing import CrashFailure, CrashReport, enumerate_crashes
 
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),
@@ -199,6 +200,26 @@ def test_torn_commits_are_noticed_or_harmless() -> None:
     torn = [number for number, point in enumerate(every) if "torn" in point]
     report = enumerate_crashes(payments, nothing_is_lost, DEFINITIONS, torn=True, points=torn)
     assert report.refused <= report.tried == len(torn) > 0
+
+
+@pytest.mark.parametrize("durability", ["process", "power"])
+def test_a_damaged_store_is_a_failure_unless_a_commit_without_sync_was_torn(durability: Any) -> None:
+    def damaged(region: Region, _told: list[Any]) -> None:
+        if region.recovery.start_type == "EMERGENCY":
+            raise StoreDamaged("for the test")
+
+    def crash(*points: int) -> CrashReport:
+        return enumerate_crashes(payments, damaged, DEFINITIONS, torn=True, points=points, durability=durability)
+
+    names = crash().points
+    torn = names.index("durable: torn commit")
+    with pytest.raises(CrashFailure, match=r"point 0 .*: StoreDamaged: for the test"):
+        crash(0)
+    if durability == "process":
+        assert (crash(torn).tried, crash(torn).refused) == (1, 1)
+    else:
+        with pytest.raises(CrashFailure, match=rf"point {torn} .*: StoreDamaged: for the test"):
+            crash(torn)
 
 
 def test_an_invariant_that_a_crash_breaks_is_found_with_its_point() -> None:

@@ -368,8 +368,8 @@ class _Run(Generic[Subject]):
                 tear(store, points.image, synced=world.synced)
             try:
                 self._restarted(world, place, clock, told, point, points.names[point])
-            except StoreDamaged:
-                if points.image is None or world.synced:
+            except CrashFailure as failure:
+                if points.image is None or world.synced or not isinstance(failure.__cause__, StoreDamaged):
                     raise
                 return True
         return False
@@ -383,8 +383,6 @@ class _Run(Generic[Subject]):
             world.open(place, clock, first=False)
             what = "after the restart"
             self._enumeration.check(world.subject, told)
-        except StoreDamaged:
-            raise
         except Exception as error:
             raise self._failure(point, where, f"{what}: {type(error).__name__}", str(error), told) from error
         finally:
