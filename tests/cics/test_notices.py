@@ -153,10 +153,12 @@ def test_runaway_of_a_python_handler_is_told_at_its_first_task(runaway: str, sai
 
 def test_explain_says_what_a_queue_has_been_said_of(tmp_path: Path) -> None:
     queue = define_tdqueue(name="OUTQ", type="EXTRA", typefile="INPUT", ddname="NONE")
-    with Region([queue], supplied_queues=False, dd={"NONE": tmp_path / "none"}) as region:
+    alias = define_tdqueue(name="ALIA", type="INDIRECT", indirectname="OUTQ")
+    with Region([queue, alias], supplied_queues=False, dd={"NONE": tmp_path / "none"}) as region:
         notices = [each.id for each in region.notices]
         assert notices == ["TDQ0009"]
-        assert "Its data set was not opened at install: " in str(region.explain("OUTQ"))
+        for name in ("OUTQ", "ALIA"):
+            assert "Its data set was not opened at install: " in str(region.explain(name))
 
 
 def test_a_start_of_a_transaction_that_cannot_be_attached_is_said() -> None:

@@ -30,6 +30,12 @@ def engine():
         yield made
 
 
+@pytest.fixture
+def no_grace(monkeypatch):
+    """An engine that uses all the time that tasks have to end is not in time."""
+    monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
+
+
 class Gate:
     """Something to wait for in an engine's thread."""
 
@@ -266,7 +272,7 @@ def test_what_a_task_throws_at_the_engine_is_an_event_and_no_end(engine):
 # -- the end ----------------------------------------------------------------------------------------------------------
 
 
-def test_stop_closes_what_was_made_last_one_first():
+def test_stop_closes_what_was_made_last_one_first(no_grace):
     closed = []
 
     class Member:
@@ -326,7 +332,7 @@ def test_what_was_given_up_before_a_stop_is_not_reported():
     assert engine.stop(LONG) == Stopped(in_time=True, unfinished=(), errors=())
 
 
-def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it():
+def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it(no_grace):
     engine = Engine()
     region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False)
     gate = Gate(engine)
@@ -349,7 +355,7 @@ def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it():
     assert heard.take() == [stopped]
 
 
-def test_stop_does_not_wait_for_a_start_that_is_due_after_the_end():
+def test_stop_does_not_wait_for_a_start_that_is_due_after_the_end(no_grace):
     engine = Engine()
     region = engine.make(Region)
 
@@ -359,7 +365,7 @@ def test_stop_does_not_wait_for_a_start_that_is_due_after_the_end():
             task.start("LATR", interval=13000)
 
     engine.submit(later).result(LONG)
-    assert engine.stop(1) == Stopped(in_time=True, unfinished=(), errors=())
+    assert engine.stop(LONG) == Stopped(in_time=True, unfinished=(), errors=())
     assert region.closed
 
 
@@ -396,8 +402,7 @@ def test_every_future_ends_when_the_end_comes_in_between(round_):
     assert not wait(futures, LONG).not_done
 
 
-def test_a_call_that_is_still_in_the_inbox_when_the_time_is_up_is_told(monkeypatch):
-    monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
+def test_a_call_that_is_still_in_the_inbox_when_the_time_is_up_is_told(no_grace):
     begun, end = threading.Event(), threading.Event()
     engine = Engine()
     busy = engine.submit(lambda: (begun.set(), end.wait(LONG)))
@@ -411,8 +416,7 @@ def test_a_call_that_is_still_in_the_inbox_when_the_time_is_up_is_told(monkeypat
     assert engine.stop(LONG) == Stopped(in_time=True, unfinished=(), errors=())
 
 
-def test_a_task_that_does_not_give_way_is_reported(monkeypatch):
-    monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
+def test_a_task_that_does_not_give_way_is_reported(no_grace):
     engine = Engine()
     held, go = threading.Event(), threading.Event()
     stuck = engine.submit(lambda: (held.set(), go.wait(LONG)), name="a busy call")

@@ -228,6 +228,8 @@ def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):
     two["FAR"].store.durable.fault = full
     assert work(two, commit=True) == "committed"
     assert (two.contents(), two.in_doubt(), two.remembered()) == (NEAR_ONLY, {"FAR"}, {"NEAR"})
+    info = two["FAR"].inquire_uow(*two["FAR"].recovery.shunted)
+    assert (info.uowstate, info.waitstate, info.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.NOTAPPLIC)
     two["FAR"].store.durable.fault = None
     two.link().cut()
     two.link().restore()
@@ -560,6 +562,25 @@ def test_a_region_that_cannot_prepare_refuses_for_all(three):
     assert in_three(three) == [[b"new"]] * 3
     three.again("FARB")
     assert three["FARB"].peek("PHYQ") == [b"one", b"two"]
+
+
+def test_a_participant_that_asks_while_another_prepares_stays_indoubt(three):
+    """Its coordinator has not decided: there is no record of a commit yet, and that does not mean BACKOUT."""
+    answers = []
+
+    def comes_back(point):
+        if point == "before_commit" and not answers:
+            three.link("NEAR", "FARA").cut()
+            three.link("NEAR", "FARA").restore()
+            answers.append((three.in_doubt(), three["FARA"].peek("FARQ")))
+
+    three["FARB"].store.durable.fault = comes_back
+    assert write_three(three) is None
+    three["FARB"].store.durable.fault = None
+    three.run()
+    assert answers == [({"FARA"}, [])]
+    assert in_three(three) == [[b"new"]] * 3
+    assert three.in_doubt() == three.remembered() == set()
 
 
 @pytest.mark.parametrize("cut", ["FARA", "FARB"])

@@ -75,7 +75,7 @@ def _taken(values: dict[str, Any], names: Mapping[str, str]) -> Iterator[tuple[s
         if attribute == "recovstatus":
             text = RECOVERY[text]
         elif attribute == "transid" and not text.isalnum():
-            text = f"""'{text.replace("'", "''")}'"""
+            text = f"'{text}'"  # no apostrophe is allowed in it
         yield operand, text
 
 
