@@ -202,7 +202,10 @@ def test_steps_go_in_over_and_out_of_performs_links_calls_and_xctl(place):
     assert client.go("stepIn")[1] == [("SUB (LINK)", 7), ("MAIN FIRST-PARA", 19)]
     assert client.evaluate("DFHCOMMAREA") == "'MILLER'"
     assert client.evaluate("WS-COUNT", frame=1) == "3"
+    gone = client.frames[1]["id"]
     assert client.go("stepOut")[1] == [("MAIN FIRST-PARA", 20)]
+    with pytest.raises(Refused, match=f"there is no frame {gone} in this stop"):
+        client.request("evaluate", expression="WS-COUNT", frameId=gone)
     assert client.evaluate("NAME") == "'SCHULZ'"
     assert client.go("stepIn")[1] == [("CALLED (CALL)", 7), ("MAIN FIRST-PARA", 20)]
     assert client.go("next")[1] == [("CALLED (CALL)", 8), ("MAIN FIRST-PARA", 20)]

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from tdqsim import Region
 from tdqsim.cli import main
 from tdqsim.cobol import CobolPrograms, CobolWarning, Conversion
+from tdqsim.cobol.code_pages import CodePages
 from tdqsim.cobol.portability import differences
 from tdqsim.cobol.survey import survey
 from tdqsim.cobol.tdq import app
@@ -54,6 +55,15 @@ def test_what_redefines_decides_nothing_and_the_characters_of_groups_are_convert
     assert conversion.to_program(b"\xc1\xc1\xc1" + b"\xc1\xc1\xc1" * 2 + b"\xc1\xc1", "INTO") == (
         b"A\xc1\xc1" + b"A\xc1\xc1" * 2 + b"\xc1\xc1"
     )
+    assert conversion.to_region(b"ABC", "RIDFLD") == b"\xc1\xc2\xc3"  # a key is text
+    pages = CodePages({"in": conversion})
+    assert (pages.of("IN  "), pages.of("OUT")) == (conversion, None)
+
+
+def test_sub_has_a_byte_of_its_own_in_a_code_page_with_the_euro_sign():
+    euro = Conversion("1140")  # X'9F' is the euro sign, which programs get as SUB
+    assert euro.to_program(b"\x9f\x3f\xc1", "INTO") == b"\x1a\x1aA"
+    assert euro.to_region(b"\x1aA", "FROM") == b"\x3f\xc1"
 
 
 @pytest.mark.cobc

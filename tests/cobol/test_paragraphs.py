@@ -62,6 +62,9 @@ PROGRAM = """\
            MOVE 'X' TO WS-KIND
            IF WS-KIND = 'X' GOBACK.
            EXEC CICS ABEND ABCODE('PARA') END-EXEC.
+       LEAVES SECTION.
+           MOVE 'L' TO WS-KIND
+           EXEC CICS XCTL PROGRAM('NEXT') END-EXEC.
 """
 
 
@@ -113,12 +116,15 @@ def test_a_section_runs_and_its_commands_go_to_the_region(programs, region):
     assert region.peek("OUT") == [b"LOGGED  "]
 
 
-def test_a_paragraph_may_end_the_program(programs):
+def test_a_paragraph_may_end_the_program(programs, region):
     commarea = bytearray(b"00000")
     result = programs.perform("FEES", "ENDS", {"WS-FEE": "1.25"}, commarea=commarea)
     assert (result.returned, bytes(commarea), result.storage["CA-FEE"]) == (False, b"00125", Decimal("1.25"))
     ended = programs.perform("FEES", "L-END OF ENDS")
     assert (ended.returned, ended.storage["WS-KIND"]) == (False, "X")
+    region.programs.register("NEXT", lambda task: task.writeq_td("OUT", b"NEXT"))
+    left = programs.perform("FEES", "LEAVES")  # with XCTL
+    assert (left.returned, left.storage["WS-KIND"], region.peek("OUT")) == (False, "L", [b"NEXT"])
     with pytest.raises(Abend, match="ASRA"):
         programs.perform("FEES", "E-1")  # there is no COMMAREA
 

@@ -361,13 +361,16 @@ def test_storage_is_got_and_given_back(workshop):
         EXEC CICS FREEMAIN DATAPOINTER(P) RESP(R) END-EXEC
         MOVE R TO S
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        EXEC CICS GETMAIN SET(P) FLENGTH(0) RESP(R) END-EXEC
+        MOVE R TO S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
         GOBACK.
         """,
         linkage="01 LS-AREA.\n   05 LS-HEAD PIC X(4).\n   05 LS-TAIL PIC X(2).",
     )
     with pytest.warns(CobolWarning, match="continues into the storage after it"):
         workshop.run("STORE")
-    assert workshop.out() == [b"*" * 6, b"*" * 28 + bytes(2), b"0016"]  # CICS gets multiples of 16 bytes
+    assert workshop.out() == [b"*" * 6, b"*" * 28 + bytes(2), b"0016", b"0022"]  # CICS gets multiples of 16 bytes
 
 
 def test_a_record_is_looked_at_where_cics_has_it(workshop):
@@ -376,14 +379,17 @@ def test_a_record_is_looked_at_where_cics_has_it(workshop):
         "77 L PIC S9(4) COMP.",
         """
         EXEC CICS READQ TD QUEUE('IN') SET(ADDRESS OF LS-REC) LENGTH(L) END-EXEC
+        EXEC CICS READQ TS QUEUE('TS') SET(ADDRESS OF LS-ITEM) ITEM(1) END-EXEC
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-REC) LENGTH(L) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-ITEM) END-EXEC
         GOBACK.
         """,
-        linkage="01 LS-REC PIC X(80).",
+        linkage="01 LS-REC PIC X(80).\n01 LS-ITEM PIC X(4).",
     )
     workshop.region.writeq_td("IN", b"located")
+    workshop.region.ts.write("TS", b"item")
     workshop.run("LOCATE")
-    assert workshop.out() == [b"located"]
+    assert workshop.out() == [b"located", b"item"]  # the area of one command stays when another one gets its own
 
 
 def test_a_function_answers_sql(workshop):
@@ -655,6 +661,28 @@ def test_keys_go_to_their_labels(workshop, key, text, out):
     region.screens.type("T001", text, key=key)
     region.run()
     assert workshop.out() == out
+
+
+def test_the_eib_of_each_task_begins_with_its_own_key_cursor_and_terminal(workshop):
+    """The tasks of one program start in one second, and look at their EIB before their first command."""
+    workshop.program(
+        "AIDS",
+        "01 REC.\n   05 A PIC X.\n   05 T PIC X(4).\n   05 C PIC 9(4).",
+        """
+        MOVE EIBAID TO A
+        MOVE EIBTRMID TO T
+        MOVE EIBCPOSN TO C
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(REC) END-EXEC
+        GOBACK.
+        """,
+    )
+    region = workshop.region
+    region.install([define_terminal(name="T001"), define_terminal(name="T002")])
+    region.register("AIDS", workshop.programs.handler("AIDS"))
+    for terminal, key, cursor in (("T001", "PF3", 7), ("T001", "PF4", 7), ("T002", "PF4", 7), ("T002", "PF4", 81)):
+        region.screens.type(terminal, "AIDS", key=key, cursor=cursor)
+        region.run()
+    assert workshop.out() == [b"3T0010007", b"4T0010007", b"4T0020007", b"4T0020081"]
 
 
 def test_started_data_comes_with_retrieve(workshop):

@@ -68,6 +68,8 @@ PROGRAM = """\
            END-EXEC
            EXEC SQL DECLARE C2 CURSOR WITH HOLD FOR
               SELECT NAME FROM OTHER END-EXEC.
+           EXEC SQL DECLARE C3 SCROLL CURSOR FOR
+              SELECT NAME FROM THIRD END-EXEC.
        LINKAGE SECTION.
        01  DFHCOMMAREA PIC X.
        PROCEDURE DIVISION.
@@ -79,6 +81,7 @@ PROGRAM = """\
              WHEN 'U' PERFORM CHANGES
              WHEN 'W' PERFORM WARNS
              WHEN 'M' PERFORM CALLS
+             WHEN 'P' PERFORM POSITIONS
            END-EVALUATE
            GOBACK.
        SELECTS.
@@ -114,6 +117,25 @@ PROGRAM = """\
            EXEC CICS SYNCPOINT ROLLBACK END-EXEC
            EXEC SQL FETCH C2 INTO :CUST-NAME END-EXEC
            PERFORM SHOW.
+       POSITIONS.
+           EXEC SQL OPEN C3 END-EXEC
+           EXEC SQL FETCH LAST FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH NEXT FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH NEXT FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH PRIOR FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH FIRST FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH PRIOR FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH PRIOR FROM C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC SQL FETCH C3 INTO :CUST-NAME END-EXEC
+           PERFORM SHOW
+           EXEC CICS LINK PROGRAM('OWNCODE') END-EXEC.
        CHANGES.
            MOVE -1 TO WS-IND
            EXEC SQL INSERT INTO PROD.CUST (ID,
@@ -176,7 +198,10 @@ OWN = """\
        WORKING-STORAGE SECTION.
        77  SQLCODE PIC S9(9) COMP-5.
        77  SQLSTATE PIC X(5).
+           EXEC SQL DECLARE C3 CURSOR FOR SELECT A FROM T END-EXEC.
        PROCEDURE DIVISION.
+           EXEC SQL OPEN C3 END-EXEC
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SQLSTATE) END-EXEC
            EXEC SQL DELETE FROM T END-EXEC
            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SQLSTATE) END-EXEC
            IF SQLCODE = -803 GOBACK.
@@ -321,6 +346,16 @@ def test_a_cursor_is_a_list_of_rows(bank):
 
 
 @pytest.mark.cobc
+def test_a_cursor_stays_before_the_first_and_after_the_last_row_and_belongs_to_its_program(bank):
+    opened, deleted = SqlStub(SqlAnswer([["A"], ["B"], ["C"]]), kind="OPEN"), SqlStub(SqlAnswer(sqlcode=-803))
+    lines = bank("P", opened, deleted)
+    assert [line[:5] + line[10:11] for line in lines[:8]] == [
+        "    0C", "  100C", "  100C", "    0C", "    0A", "  100A", "  100A", "    0A",
+    ]  # fmt: skip
+    assert lines[8:] == ["00000", "23505"]  # the other program opens its own C3
+
+
+@pytest.mark.cobc
 def test_a_fetch_may_have_an_answer_of_its_own(bank):
     deadlock = SqlStub(SqlAnswer(sqlcode=-911, message="00C90088"), kind="FETCH", cursor="C1", count=2)
     lines = bank("C", deadlock, SqlStub(SqlAnswer([["A", 1], ["B", 2]]), table="CUST"))
@@ -374,7 +409,8 @@ def test_a_statement_that_nothing_answers_ends_the_task_with_its_text_and_line(b
 @pytest.mark.cobc
 def test_a_program_may_have_its_own_sqlcode_instead_of_the_sqlca(bank):
     stub = SqlStub(SqlAnswer(sqlcode=-803), kind="DELETE")
-    assert bank(" ", stub, program="OWNCODE") == ["23505"]
+    opened = SqlStub(SqlAnswer([["A"]]), kind="OPEN", table="T")
+    assert bank(" ", stub, opened, program="OWNCODE") == ["00000", "23505"]
 
 
 @pytest.mark.cobc

@@ -50,8 +50,9 @@ def test_the_second_read_of_a_queue_ends_with_a_condition_and_the_others_go_to_t
 def test_an_answer_gives_a_record_and_its_length(workshop):
     workshop.program("READER", STORAGE, READ.format(queue="NONE") * 2 + "GOBACK.")
     workshop.programs.stubs += [
+        Stub("LENGTH", StubAnswer(abend="VERB")),  # the first word is the verb, which an option is not
         Stub("READQ TD", StubAnswer({"INTO": "ABCDEF"}), count="1"),
-        Stub("READQ TD", StubAnswer({"INTO": b"XY", "LENGTH": 12}, "LENGERR"), count="2-"),
+        Stub("READQ TD", StubAnswer({"LENGTH": 12, "INTO": b"XY"}, "LENGERR"), count="2-"),
     ]
     workshop.run("READER")
     assert workshop.out() == [b"ABCDEF..006000000", b"XYCDEF..012022000"]
@@ -112,6 +113,7 @@ MOVE EIBCPOSN TO L-LEN
 MOVE WS-RESP TO L-RESP
 EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LINE-1) END-EXEC
 IF EIBEOC = X'00' MOVE 'RESET' TO L-REC END-IF
+MOVE EIBTRMID(3:2) TO L-REC(7:2)
 EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LINE-1) END-EXEC
 GOBACK.
 """
@@ -119,10 +121,10 @@ GOBACK.
 
 def test_receive_with_eoc_takes_one_line(workshop):
     workshop.program("TALKS", STORAGE, "MOVE 8 TO WS-LEN" + EIB)
-    eib = {"EIBEOC": b"\xff", "EIBAID": "PF3", "EIBCPOSN": 81}
+    eib = {"EIBEOC": b"\xff", "EIBAID": "PF3", "EIBCPOSN": 81, "EIBTRMID": "T009"}
     workshop.programs.stubs.append(Stub("RECEIVE", StubAnswer({"INTO": "HELLO"}, "EOC", eib=eib)))
     workshop.run("TALKS")
-    assert workshop.out() == [b"EOCPF3  081006   ", b"RESET   081006   "]
+    assert workshop.out() == [b"EOCPF3  081006   ", b"RESET 09081006   "]
 
 
 WEB = """
