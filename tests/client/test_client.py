@@ -159,8 +159,19 @@ def test_lists_of_any_length_come_a_page_at_a_time(region):
     assert region.peek("PAYQ") == records
     assert region.peek("PAYQ", skip=999, limit=1002) == records[999:2001]
     with pytest.raises(UsageError, match="at most 1000 records in one task"):
-        region.writeq_td_all("PAYQ", iter(records))
+        region.writeq_td_all("PAYQ", iter(records[:1001]))
     assert region.inquire_tdqueue("PAYQ").numitems == 2500
+    assert region.writeq_td_all("PAYQ", iter(records[:1000])) == 1000
+
+
+def test_entries_beyond_a_page_are_asked_for_up_to_the_limit():
+    entry = {"data": "C1", "key": None, "sender": None, "position": 1, "enqueued": "", "current_user": None}
+    with scripted({"entries": [entry] * 1000}, {"entries": [entry] * 2}) as (server, client):
+        assert len(list(client.system("S").data_queue_entries("Q", "L", limit=1002))) == 1002
+    assert [path.partition("&encoding")[0] for _, path in server.asked] == [
+        "/api/v1/systems/S/queues/L/Q/entries?position=0&limit=1000",
+        "/api/v1/systems/S/queues/L/Q/entries?position=1000&limit=2",
+    ]
 
 
 def test_a_unit_of_work_has_them_too(region):
@@ -297,6 +308,24 @@ def test_a_history_goes_on_behind_the_last_event():
     assert [path for _, path in server.asked] == [
         "/api/v1/regions/R/history?position=3&follow=True", "/api/v1/regions/R/history?position=5&follow=True"
     ]  # fmt: skip
+
+
+def test_a_history_ends_when_the_server_cannot_be_reached_any_more():
+    with scripted(event(3)) as (_server, client):
+        follow = client.region("R").history(3)
+        assert next(follow)["position"] == 3
+        with pytest.raises(LostConnection, match="cannot be reached") as lost:
+            next(follow)
+    assert not lost.value.sent
+
+
+def test_a_history_of_past_events_that_is_cut_off_is_told_and_not_asked_for_again():
+    with scripted(event(3), event(4)) as (server, client):
+        past = client.region("R").history(3, follow=False)
+        assert next(past)["position"] == 3
+        with pytest.raises(LostConnection):
+            next(past)
+    assert len(server.asked) == 1
 
 
 def test_an_event_without_a_position_does_not_move_it():

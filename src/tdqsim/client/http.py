@@ -189,6 +189,7 @@ class ServerConnection:
         connection = _connection(*self._made)
         try:
             with _losing(connection) as sent:
+                connection.connect()
                 sent.append(True)
                 connection.request("GET", _target(path, query), headers=self._headers)
                 answer = connection.getresponse()
