@@ -8,6 +8,7 @@ import hmac
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
 from fastapi.testclient import TestClient
+from structlog.testing import capture_logs
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.cics import Abend
@@ -166,7 +168,7 @@ def test_a_stream_of_alerts(host: Host) -> None:
     """Server-sent events of the API, as a client reads them."""
     region, parts = host.regions["PAYREGN"], []
 
-    def fail() -> None:
+    def fail(region: Region) -> None:
         with region.task(transid="FAIL") as task:
             task.abend("MINE")
 
@@ -181,8 +183,9 @@ def test_a_stream_of_alerts(host: Host) -> None:
         async def send(message: Any) -> None:
             parts.append(message.get("body", b"").decode())
             if parts[-1] == ": listening\n\n":
-                with pytest.raises(Abend):
-                    await host.ask(fail)
+                for each in (host.regions["LASTREGN"], region):
+                    with pytest.raises(Abend):
+                        await host.ask(partial(fail, each))
             elif "event: alert" in parts[-1]:
                 ended.set()
 
@@ -195,6 +198,7 @@ def test_a_stream_of_alerts(host: Host) -> None:
         await application(host, Gate(token="all"))(scope, receive, send)
 
     asyncio.run(follow())
+    assert "LASTREGN" not in "".join(parts)  # only that of the region that was asked for
     data = next(line for line in "".join(parts).splitlines() if line.startswith("data: "))
     alert = json.loads(data[6:])
     assert (alert["kind"], alert["state"], alert["region"]) == ("Abend", "happened", "PAYREGN")
@@ -284,6 +288,27 @@ def test_a_webhook_gets_an_abend_while_its_receiver_holds_an_earlier_one(host: H
 
     asyncio.run(follow())
     assert got == ["Abend", "Abend"]
+
+
+def test_lost_alerts_of_a_webhook_are_logged_once(host: Host) -> None:
+    receiver = Receiver(200)
+
+    async def follow() -> None:
+        alerts = Alerts(host, look_seconds=100_000)
+        hook = Webhook("http://ops.example/", send=receiver.send)
+        sending = asyncio.get_running_loop().create_task(hook.run(alerts))
+        await asyncio.sleep(0)
+        (listener,) = alerts._listeners
+        for sent, lost in enumerate((3, 3, 5), 1):
+            listener.lost = lost
+            listener.offer(ALERT)
+            while hook.sent < sent:  # noqa: ASYNC110  (the receiver runs in another thread)
+                await asyncio.sleep(0)
+        sending.cancel()
+
+    with capture_logs() as lines:
+        asyncio.run(follow())
+    assert [line["alerts"] for line in lines if line["event"] == "alerts_lost"] == [3, 2]
 
 
 def test_a_post_has_the_body_and_does_not_follow_a_redirection() -> None:

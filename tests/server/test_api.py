@@ -203,10 +203,16 @@ def test_a_trigger_runs_its_handler_and_a_client_waits_for_it(api, host):
 
 
 def test_queues_come_in_pages(api):
-    page = api.get("/api/v1/regions/PAYREGN/queues", params={"limit": 2, "prefix": "C"}).json()
-    assert len(page["queues"]) == 2
-    behind = api.get("/api/v1/regions/PAYREGN/queues", params={"limit": 2, "prefix": "C", "after": page["next"]}).json()
-    assert behind["queues"][0]["name"] > page["queues"][1]["name"]
+    text = "".join(f"- {{name: PG{number}, type: INTRA}}\n" for number in (2, 0, 3, 1))
+    given = {"text": f"group: PAGES\ntdqueue:\n{text}"}
+    assert api.post("/api/v1/regions/PAYREGN/definitions", json=given).status_code == 201
+    seen, after = [], ""
+    while after is not None:
+        params = {"limit": 2, "prefix": "PG", "after": after}
+        page = api.get("/api/v1/regions/PAYREGN/queues", params=params).json()
+        seen.append([each["name"] for each in page["queues"]])
+        after = page["next"]
+    assert seen == [["PG0", "PG1"], ["PG2", "PG3"]]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ def later(host, seconds):
 def test_a_burst_is_one_sample_and_what_was_before_stays(host):
     region = host.regions["PAYREGN"]
     assert samples(host, "PAYQ") == []
+    done(host, lambda: region.seed("LOGQ", [b"x"] * 3))  # in the second in which the server begins
+    assert samples(host, "LOGQ") == [(0, 0), (0, 3)]
     later(host, 5)
     done(host, lambda: [region.writeq_td("PAYQ", b"x") for _ in range(500)])
     later(host, 5)

@@ -92,6 +92,11 @@ def test_several_records_are_one_unit_of_work(api):
     found = api.post(f"{REGION}/queues/LOGQ/read", params={"count": 5}).json()
     assert found == {"records": ["a", "b"]}
     assert api.post(f"{REGION}/queues/LOGQ/read", params={"count": 5}).json()["condition"] == "QZERO"
+    api.post(url, json=[{"text": "a"}, {"text": "b"}])
+    fault = {"kind": "condition", "condition": "IOERR", "command": "READQ TD", "nth": 2}
+    assert api.put(f"{REGION}/faults", json=[fault]).status_code == 200
+    assert api.post(f"{REGION}/queues/LOGQ/read", params={"count": 5}).json()["condition"] == "IOERR"
+    assert api.get(url).json()["records"] == ["a", "b"]  # of several reads all are backed out
 
 
 def test_definitions_come_and_go(api):

@@ -101,9 +101,12 @@ def test_a_new_definition_is_installed_and_an_enabled_queue_is_refused_as_create
 
 
 def test_a_definition_that_leaves_the_files_remains_installed(served: Served) -> None:
-    served.change("pay.yaml", PAY.replace("- {name: LOGQ, type: INTRA}\n", ""))
+    without = PAY.replace("- {name: LOGQ, type: INTRA}\n", "")
+    served.change("pay.yaml", without)
     assert [each[0] for each in served.looked()] == ["TDQUEUE(LOGQ)"]
     assert served.do(lambda: "LOGQ" in served.region.tdqueues)
+    served.change("pay.yaml", without + "- {name: NEWT}\n")
+    assert served.looked() == [("TRANSACTION(NEWT)", "installed", False)]  # that LOGQ has left is told once
 
 
 def test_an_error_in_a_definition_file_changes_nothing_and_names_the_line(served: Served) -> None:
@@ -113,12 +116,17 @@ def test_an_error_in_a_definition_file_changes_nothing_and_names_the_line(served
     assert "pay.yaml:3" in why
     served.change("pay.yaml", PAY)
     assert served.looked() == []
+    (served.folder / "pay.yaml").unlink()
+    ((what, why, refused),) = served.looked()
+    assert (what, refused) == ("definitions", True)
+    assert "pay.yaml" in why
 
 
 def test_changed_modules_are_imported_again_and_the_next_task_runs_them(served: Served) -> None:
     assert served.posted() == b"one"
     served.change("amounts.py", "AMOUNT = b'two'\n")  # a module that the module of the handler imports
     assert served.looked() == [("handlers", "imported again", False)]
+    assert served.looked() == []
     assert served.posted() == b"two"
     served.change("posting.py", "import nothing_of_the_kind\n")
     ((what, why, refused),) = served.looked()
@@ -142,6 +150,13 @@ def test_a_running_task_keeps_the_program_with_which_it_began(served: Served) ->
     served.do(lambda: served.host.engine.dispatcher.clock.advance(61))
     running.result(60)
     assert served.do(lambda: served.region.readq_td("PAYQ")) == b"one"
+
+
+def test_a_layout_of_region_yaml_is_read_once(served: Served) -> None:
+    served.change("pay.cpy", "       01 PAY.\n          05 NAME PIC X(2).\n")
+    served.change("region.yaml", REGION + "layouts: {PAYQ: pay.cpy}\n")
+    assert served.looked() == [("layouts", "read again", False)]
+    assert served.looked() == []
 
 
 def test_region_yaml_gives_new_definition_files_and_says_what_needs_a_restart(served: Served) -> None:
