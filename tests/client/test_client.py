@@ -288,6 +288,18 @@ def test_a_write_that_may_have_happened_is_never_repeated(method):
     assert server.asked == [(method, "/api/v1/x"), ("GET", "/api/v1/y")]
 
 
+def test_a_request_that_is_not_answered_in_time_is_not_asked_again():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "", timeout=0.05) as client:
+            with pytest.raises(LostConnection, match="timed out") as lost:
+                client.request("GET", "/x")
+            assert lost.value.sent
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):  # there was one connection
+            silent.accept()
+
+
 def test_nobody_there_is_told_at_once():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
