@@ -324,6 +324,59 @@ def test_a_backout_undoes_the_changes_of_a_recoverable_file(region):
         assert refused(task.read_file, "ACCT", b"NN") == ("NOTFND", 80)
 
 
+def test_a_backout_restores_the_record_before_its_first_change(region):
+    with region.task() as task:
+        for record in (b"A1 first", b"A1 second"):
+            task.read_file("ACCT", b"A1", update=True)
+            task.rewrite_file("ACCT", record)
+        task.syncpoint_rollback()
+        assert task.read_file("ACCT", b"A1").data == b"A1 record"
+
+
+def test_a_record_that_the_second_holder_deletes_is_not_found_by_the_third(region):
+    def hold(task):
+        task.read_file("ACCT", b"A1", update=True)
+        task.suspend()
+
+    def hold_and_delete(task):
+        hold(task)
+        task.delete_file("ACCT")
+
+    def late(task):
+        return refused(task.read_file, "ACCT", b"A1", update=True)
+
+    handles = [region.start(program) for program in (hold, hold_and_delete, late)]
+    region.run()
+    assert handles[2].result() == ("NOTFND", 80)
+
+
+def test_unlock_by_another_name_leaves_a_record_locked_that_was_changed_under_recovery(region):
+    region.files.define("SAME", region.files.known["ACCT"].data)
+
+    def second(task):
+        return task.read_file("SAME", b"A1", update=True).data
+
+    with region.task() as first:
+        first.read_file("ACCT", b"A1", update=True)
+        first.rewrite_file("ACCT", b"A1 first")
+        first.read_file("SAME", b"A1", update=True)
+        first.unlock("SAME")
+        handle = region.start(second)
+        region.run()
+        assert not handle.done
+        first.syncpoint_rollback()
+    region.run()
+    assert handle.result() == b"A1 record"
+
+
+def test_reads_for_update_are_counted_apart(region, task):
+    task.read_file("ACCT", b"A1")
+    task.read_file("ACCT", b"A2", update=True)
+    task.read_file("ACCT", b"B1", token=0)
+    requests = region.files.known["ACCT"].requests
+    assert (requests["reads"], requests["update_reads"]) == (1, 2)
+
+
 def test_a_second_update_waits_for_the_first(region):
     seen = []
 
@@ -475,6 +528,21 @@ def test_equal_alternate_keys_raise_dupkey_but_for_the_last(region, task):
     assert met == [("DUPKEY", b"K3ROM "), ("DUPKEY", b"K1ROM "), ("NORMAL", b"K2ROM ")]
 
 
+def test_rewrite_moves_a_record_to_its_new_alternate_key(region, task):
+    data = DataFile(keylength=2, recordsize=20)
+    region.files.define("BASE", data)
+    region.files.define("CITY", Path(data, keylength=4, keyposition=2, unique=True))
+    task.write_file("BASE", b"K1ROM ", b"K1")
+    task.write_file("BASE", b"K2OSLO", b"K2")
+    task.read_file("BASE", b"K1", update=True)
+    assert refused(task.rewrite_file, "BASE", b"K1OSLO") == ("DUPREC", 150)
+    task.rewrite_file("BASE", b"K1ROM 2")
+    task.read_file("BASE", b"K1", update=True)
+    task.rewrite_file("BASE", b"K1BERN")
+    assert task.read_file("CITY", b"BERN").data == b"K1BERN"
+    assert refused(task.read_file, "CITY", b"ROM ") == ("NOTFND", 80)
+
+
 # -- other organisations --------------------------------------------------------------------------------------------
 
 
@@ -483,6 +551,9 @@ def test_an_esds_gives_addresses_and_deletes_nothing(region, task):
     assert task.write_file("LOG", b"12345") == {"RIDFLD": bytes(4)}
     assert task.write_file("LOG", b"678") == {"RIDFLD": bytes([0, 0, 0, 5])}
     assert task.read_file("LOG", bytes([0, 0, 0, 5]), rba=True).data == b"678"
+    task.read_file("LOG", bytes(4), rba=True, update=True)
+    task.rewrite_file("LOG", b"54321")
+    assert task.write_file("LOG", b"9") == {"RIDFLD": bytes([0, 0, 0, 8])}
     assert refused(task.delete_file, "LOG", bytes(4), rba=True) == ("INVREQ", 21)
 
 

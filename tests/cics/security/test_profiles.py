@@ -83,6 +83,7 @@ def test_uacc_no_profile_and_a_class_without_profiles(tmp_path):
     classes = """\
     FCICSFCT:
       PAY1: {uacc: READ, access: {BOB: NONE, PAYTEAM: UPDATE, READERS: READ}}
+      PAY3: {uacc: UPDATE, access: {READERS: READ}}
     MCICSPPT:
     """
     with region(tmp_path, classes) as reg:
@@ -98,3 +99,4 @@ def test_uacc_no_profile_and_a_class_without_profiles(tmp_path):
             "UPDATE",  # the highest of her groups
             "READ",  # UACC
         ]
+        assert reg.security.access("BOB", "FCICSFCT", "PAY3").name == "READ"  # an entry of a group is before UACC

@@ -121,6 +121,7 @@ def test_classes_of_the_installation(tmp_path):
     with made(tmp_path, classes) as reg, reg.task(userid="ANN") as task:
         assert answers(task, resclass="$PAYROLL", resid="SALARY.BOB")[:2] == ["READABLE", "NOTUPDATABLE"]
         assert answers(task, resclass="$PAYROLL", resid="SALARY.BOB", residlength=8)[0] == "READABLE"
+        assert answers(task, resclass="$PAYROLL", resid="SALARY.BOB", residlength=246)[0] == "READABLE"
         expect_rule("QSEC-RESCLASS-PROFILE", task.query_security, resclass="$PAYROLL", resid="SALARY.X", residlength=6)
         expect_rule("QSEC-RESCLASS-PROFILE", task.query_security, resclass="DCICSDCT", resid="PAYQ")
         expect_rule("QSEC-RESCLASS", task.query_security, resclass="$OTHER", resid="SALARY.BOB")
@@ -142,7 +143,9 @@ def test_another_user(tmp_path):
     with made(tmp_path, classes) as reg:
         with reg.task(userid="ANN") as task:
             assert answers(task, restype="TDQUEUE", resid="PAYQ")[1] == "NOTUPDATABLE"
-            assert answers(task, restype="TDQUEUE", resid="PAYQ", userid="CLERK")[1] == "UPDATABLE"
+            assert answers(task, restype="TDQUEUE", resid="PAYQ", userid="CLERK   ")[1] == "UPDATABLE"
+            task.query_security("ALTER", restype="TDQUEUE", resid="PAYQ", userid="CLERK")
+            assert "by user CLERK for resource PAYQ in class DCICSDCT" in messages(reg, "CSCS")
             expect_rule("QSEC-USERID", task.query_security, restype="TDQUEUE", resid="PAYQ", userid="NOBODY")
         with reg.task(userid="BOB") as task:
             expect_rule("QSEC-SURROGATE", task.query_security, restype="TDQUEUE", resid="PAYQ", userid="CLERK")

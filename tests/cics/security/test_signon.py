@@ -116,6 +116,7 @@ def test_times_and_days(reg):
         assert task.verify_password("pw4ann", "ANN").daysleft == 0
         reg.clock.advance(1)
         expect_rule("PASSWORD-EXPIRED", task.verify_password, "pw4ann", "ANN")
+        expect_rule("PASSWORD-WRONG", task.verify_password, "x", "ANN")
 
 
 @pytest.mark.rule("PHRASE-SHORT", "PHRASE-LENGTH")
@@ -123,6 +124,7 @@ def test_phrases(reg):
     with reg.task() as task:
         task.verify_phrase("a phrase of ann", 15, "ANN")
         task.verify_phrase("a phrase of ann and more", 15, "ANN")
+        task.verify_phrase("a phrase of ann", 100, "ANN")
         task.verify_phrase("pw4ann", 6, "ANN")
         expect_rule("PHRASE-SHORT", task.verify_phrase, "a phrase of ann", 8, "ANN")
         for length in (0, 101, -1):
@@ -147,10 +149,11 @@ def at_terminal(reg, terminal, program):
 
 @pytest.mark.rule("SIGNON-TERMINAL-USER", "SIGNON-ALREADY", "SIGNOFF-DEFAULT", "SIGNOFF-NOBODY")
 def test_a_terminal_user_signs_on_and_off(reg):
-    _, before = at_terminal(reg, "T001", lambda task: (task.signon("ANN", "pw4ann"), task.asktime()))
+    _, before = at_terminal(reg, "T001", lambda task: (task.signon("ANN     ", "pw4ann  "), task.asktime()))
     assert before == "CICSUSER"
     assert at_terminal(reg, "T001", lambda _task: None)[1] == rule("SIGNON-TERMINAL-USER").message
     at_terminal(reg, "T001", lambda task: expect_rule("SIGNON-ALREADY", task.signon, "CLERK", "pw4clerk"))
+    at_terminal(reg, "T001", lambda task: expect_rule("SIGNON-ALREADY", task.signon, "ANN", "pw4ann"))
     at_terminal(reg, "T001", lambda task: task.signoff())
     assert at_terminal(reg, "T001", lambda _task: None)[1] == rule("SIGNOFF-DEFAULT").message
     at_terminal(reg, "T001", lambda task: expect_rule("SIGNOFF-NOBODY", task.signoff))

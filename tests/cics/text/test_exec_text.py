@@ -38,6 +38,7 @@ def test_a_command_of_a_program():
     "text",
     [
         "writeq td queue('PAYQ') from(Rec)",
+        "WRITEQ TD QUEUE('PAYQ') FROM(Rec) END-EXEC. .",
         "EXEC CICS WRITEQ TD\n     QUEUE ('PAYQ')\n     FROM (Rec)\nEND-EXEC",
         "Exec Cics WriteQ TD *> a remark\n From(Rec) /* another\n one */ Queue( 'PAYQ' ) End-Exec",
         "EXECUTE CICS WRITEQ TD FROM(Rec)\n000100* a comment line\n      / and one more\n QUEUE('PAYQ')",
