@@ -9,13 +9,14 @@ import warnings
 import pytest
 from freezegun import freeze_time
 
-from tdqsim import Abend, Condition, define_terminal
+from tdqsim import Abend, Condition, Region, define_tdqueue, define_terminal
 from tdqsim.cobol import CobolError, CobolPrograms, CobolWarning, Options
 from tdqsim.cobol.calls import unserved
 from tdqsim.cobol.compiler import expand
 from tdqsim.cobol.program_commands import PROGRAM_COMMANDS
 from tdqsim.cobol.translate import translate
 from tdqsim.facts import Resp
+from tdqsim.testing import StillClock
 from tests.cobol.conftest import HEAD
 from tests.rules import rule
 
@@ -663,7 +664,7 @@ def test_keys_go_to_their_labels(workshop, key, text, out):
     assert workshop.out() == out
 
 
-def test_the_eib_of_each_task_begins_with_its_own_key_cursor_and_terminal(workshop):
+def test_the_eib_of_each_task_begins_with_its_own_key_and_return_immediate_starts_the_next(workshop):
     """The tasks of one program start in one second, and look at their EIB before their first command."""
     workshop.program(
         "AIDS",
@@ -673,16 +674,21 @@ def test_the_eib_of_each_task_begins_with_its_own_key_cursor_and_terminal(worksh
         MOVE EIBTRMID TO T
         MOVE EIBCPOSN TO C
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(REC) END-EXEC
-        GOBACK.
+        IF C = 81 EXEC CICS RETURN TRANSID('NEXT') IMMEDIATE END-EXEC.
+        EXEC CICS RETURN TRANSID('NEXT') END-EXEC.
         """,
     )
-    region = workshop.region
-    region.install([define_terminal(name="T001"), define_terminal(name="T002")])
-    region.register("AIDS", workshop.programs.handler("AIDS"))
-    for terminal, key, cursor in (("T001", "PF3", 7), ("T001", "PF4", 7), ("T002", "PF4", 7), ("T002", "PF4", 81)):
-        region.screens.type(terminal, "AIDS", key=key, cursor=cursor)
-        region.run()
-    assert workshop.out() == [b"3T0010007", b"4T0010007", b"4T0020007", b"4T0020081"]
+    terminals = [define_terminal(name="T001"), define_terminal(name="T002")]
+    with Region([define_tdqueue(name="OUT", type="INTRA"), *terminals], clock=StillClock(0)) as region:
+        programs = CobolPrograms(region, sources=[workshop.folder], cache=workshop.folder / "compiled")
+        region.register("AIDS", programs.handler("AIDS"))
+        region.register("NEXT", lambda task: task.writeq_td("OUT", b"NEXT"))
+        for terminal, key, cursor in (("T001", "PF3", 7), ("T001", "PF4", 7), ("T002", "PF4", 7), ("T002", "PF4", 81)):
+            region.screens.screen(terminal).next_transid = ""
+            region.screens.type(terminal, "AIDS", key=key, cursor=cursor)
+            region.run()
+        shown = region.peek("OUT")
+    assert shown == [b"3T0010007", b"4T0010007", b"4T0020007", b"4T0020081", b"NEXT"]
 
 
 def test_started_data_comes_with_retrieve(workshop):

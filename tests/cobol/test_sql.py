@@ -353,6 +353,8 @@ def test_a_cursor_stays_before_the_first_and_after_the_last_row_and_belongs_to_i
         "    0C", "  100C", "  100C", "    0C", "    0A", "  100A", "  100A", "    0A",
     ]  # fmt: skip
     assert lines[8:] == ["00000", "23505"]  # the other program opens its own C3
+    refused = SqlStub(SqlAnswer(sqlcode=-904), kind="OPEN", program="OWNCODE", count=1)  # the first OPEN of OWNCODE
+    assert bank("P", refused, opened, deleted)[8:] == ["57011", "23505"]
 
 
 @pytest.mark.cobc
@@ -360,6 +362,8 @@ def test_a_fetch_may_have_an_answer_of_its_own(bank):
     deadlock = SqlStub(SqlAnswer(sqlcode=-911, message="00C90088"), kind="FETCH", cursor="C1", count=2)
     lines = bank("C", deadlock, SqlStub(SqlAnswer([["A", 1], ["B", 2]]), table="CUST"))
     assert [line[:10] for line in lines[:2]] == ["    000000", " -91140001"]
+    closed = SqlStub(SqlAnswer(), kind="CLOSE", cursor="C1")  # and so may a CLOSE, which closes the cursor too
+    assert bank("C", closed, SqlStub(SqlAnswer([]), table="CUST"))[-1][:10] == " -50124501"
 
 
 @pytest.mark.cobc
@@ -415,7 +419,7 @@ def test_a_program_may_have_its_own_sqlcode_instead_of_the_sqlca(bank):
 
 @pytest.mark.cobc
 def test_calls_of_programs_that_are_not_there_are_answered(bank):
-    stub = CallStub("mqopen", CallAnswer({"REASON": 2035, 4: 2, "HOBJ": 9}, return_code=8), where={2: "ABC"})
+    stub = CallStub("mqopen", CallAnswer({"REASON": 2035, 4: 2, "HOBJ": 9}, return_code=8), where={2: "ABC", 5: 0})
     lines = bank("M", stub)
     assert (lines[0], lines[1][16:25]) == ("    8", "  2035.00")
     assert lines[2][10:16] == "ABSENT"
@@ -423,6 +427,7 @@ def test_calls_of_programs_that_are_not_there_are_answered(bank):
     group = CallStub("R", CallAnswer({"OPTS": {"OPT-A": "X"}, 1: {"OPT-B": 6}}))
     bank("M", stub, group)
     assert group.calls == [{"OPTS": {"OPT-A": "OPT", "OPT-B": 5}}]
+    assert bank("M", CallStub("MQOPEN", CallAnswer()))[0] == "    0"  # RETURN-CODE
 
 
 @pytest.mark.cobc
@@ -459,7 +464,7 @@ cases:
           - {like: "    000000*"}
           - {like: " -50124501*"}
           - {like: "    000000* 2"}
-          - {like: "  10002000*"}
+          - {like: "  10002000* 0"}
       calls:
         SQL INSERT CUST: [{WS-ID: "12", REF: {"null": yes}}]
         SQL OPEN C1: [{WS-ID: {pattern: 1.}}, {}]
