@@ -718,6 +718,20 @@ def test_a_fault_is_called_where_it_can_break_things(place: Path) -> None:
     assert "grow" in steps
 
 
+def test_the_room_of_long_records_that_were_cleared_is_found_again(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"short")
+        records = store.durable.statistics()["records"]
+        put(store, b"Q", *[bytes(100_000)] * 5)
+        assert store.durable.statistics()["records"] > records + 5
+        work = store.durable.have_queue(b"Q").work()
+        assert work.clear() == 6
+        store.durable.commit((work,))
+        for _ in range(3):
+            store.durable.commit(meta={b"x": b"any commit"})
+        assert store.durable.statistics()["records"] == records  # one record less, and the meta data
+
+
 def test_numbers_of_many_records_cost_no_more(place: Path) -> None:
     """A queue of two hundred thousand records is counted, looked into and cleared without a walk over it."""
     with Store(place) as store:

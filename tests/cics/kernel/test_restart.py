@@ -207,6 +207,24 @@ def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None
 # -- triggers ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("recovstatus", ["PHYSICAL", "LOGICAL"])
+def test_the_trigger_cycle_of_a_queue_that_create_has_replaced_does_not_come_back(
+    make_region: Make, tmp_path: Path, recovstatus: str, clean: bool
+) -> None:
+    store = tmp_path / "store"
+    first = make_region(*trigger(atifacility="TERMINAL", facilityid="T001", recovstatus=recovstatus), store=store)
+    first.register("PAYP", lambda _task: None)
+    first.set_terminal("T001", servstatus="OUTSERVICE")
+    fill(first, "TRGQ", b"1", b"2", b"3")
+    assert first.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+    first.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    first.create_tdqueue("TRGQ", f"TYPE(INTRA) TRANSID(PAYP) FACILITYID(T001) RECOVSTATUS({recovstatus})")
+    assert not first.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+    first.close(clean=clean)
+    assert not make_region(store=store).tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+
+
 @pytest.mark.rule("RESTART-TRIGGER-TERMINAL", "RESTART-TRIGGER-FILE")
 @pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM", "FILE"])
 @pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
