@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
 
 import pytest
 
@@ -57,12 +59,29 @@ def test_job(tdq_system, tdq_job):
 """
 
 
+class Kept:
+    """What a session in this process has imported of the package.
+
+    pytester makes Python forget what the session was the first to import. Packages, and modules that were imported
+    before, still have the forgotten modules; later tests would import others beside them, with classes of their own.
+    """
+
+    modules: ClassVar[dict[str, ModuleType]] = {}
+
+    def pytest_unconfigure(self) -> None:
+        mine = {
+            name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("tdqsim", "freezegun")
+        }
+        self.modules.update(mine)
+
+
 def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     """What a session prints that runs these tests, in this process."""
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
-    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py")
+    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py", plugins=[Kept()])
+    sys.modules.update(Kept.modules)
     return "\n".join([*done.outlines, *done.errlines])
 
 
