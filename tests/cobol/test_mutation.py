@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,16 @@ def test_tests_must_pass_on_the_unaltered_code(tmp_path: Path, test: str, text: 
     shop = project(tmp_path)
     (shop / "test_moving.py").write_text(test)
     with pytest.raises(UsageError, match=text):
+        mutate(shop, [shop / "cobol" / "MOVER.cbl"])
+
+
+def test_a_project_that_contains_the_folder_of_temporary_files_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = project(tmp_path)
+    (shop / "test_moving.py").write_text("")
+    monkeypatch.setattr(tempfile, "tempdir", str(shop))
+    with pytest.raises(UsageError, match="there are no tests"):  # of the copy
         mutate(shop, [shop / "cobol" / "MOVER.cbl"])
 
 

@@ -35,6 +35,7 @@ from tdqsim.errors import UsageError
 
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
+_WORK: Final = "tdq-mutate-"
 _NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv"})
 _NO_SOURCES: Final = _NOT_COPIED | {"tests", "test", "build", "dist"}
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
@@ -211,7 +212,7 @@ def mutate(
         mutants = [each for at, each in enumerate(mutants) if at in drawn]
     if not mutants:
         return MutationReport((), 0.0)
-    with tempfile.TemporaryDirectory(prefix="tdq-mutate-") as work:
+    with tempfile.TemporaryDirectory(prefix=_WORK) as work:
         places = [_Place(root, Path(work) / f"copy{number}", arguments) for number in range(jobs)]
         return _Session(places, limit, time.monotonic() + seconds, progress).run(mutants)
 
@@ -288,6 +289,7 @@ def _ignored(directory: str, names: list[str]) -> list[str]:
         name
         for name in names
         if name in _NOT_COPIED
+        or name.startswith(_WORK)  # where the project contains the folder of temporary files
         or (name.startswith(".") and name.endswith("_cache"))
         or _is_environment(folder / name)
         or not ((folder / name).is_dir() or (folder / name).is_file() or (folder / name).is_symlink())
