@@ -10,7 +10,7 @@ from tdqsim import Condition, EscapeMessage, Region, Resp, System, TdqError, def
 from tdqsim.cics import Sysplex
 from tdqsim.errors import StoreDamaged
 from tdqsim.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
-from tdqsim.testing import CrashFailure, CrashReport, enumerate_crashes
+from tdqsim.testing import CrashFailure, CrashReport, History, enumerate_crashes
 
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),
@@ -200,6 +200,25 @@ def test_torn_commits_are_noticed_or_harmless() -> None:
     torn = [number for number, point in enumerate(every) if "torn" in point]
     report = enumerate_crashes(payments, nothing_is_lost, DEFINITIONS, torn=True, points=torn)
     assert report.refused <= report.tried == len(torn) > 0
+
+
+def test_a_process_that_has_ended_does_nothing_more() -> None:
+    """Nobody sees its tasks end, nor its units of work."""
+    seen: list[list[str]] = []
+
+    def write_two(region: Region, told: list[Any]) -> None:
+        told.append(History())
+        told[0].attach(region)
+        region.start(lambda task: [task.writeq_td("LOGQ", record) for record in (b"1", b"2")])
+        region.run()
+
+    def check(_region: Region, told: list[Any]) -> None:
+        seen.append([event.kind for event in told[0].events if event.kind not in ("QUEUE", "START")])
+
+    enumerate_crashes(write_two, check, DEFINITIONS)
+    write = "WRITEQ TD"
+    assert seen[0] == [write, write, "COMMITTING", "COMMIT", "END"]  # without a crash
+    assert seen[1:] == [[], [write], [write, write, "COMMITTING"], [write, write, "COMMITTING"]]
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

@@ -200,6 +200,16 @@ def restart(start: str = "EMERGENCY", tdintra: str = "NOEMPTY") -> Event:
     return Event("RESTART", 0, "", b"", 0, info={"start": start, "tdintra": tdintra})
 
 
+def cycle(*records: bytes, recovstatus: str = "LOGICAL", latch: bool = False) -> Event:
+    """The state of queue P, which starts tasks at its first record."""
+    event = stands("P", *records, recovstatus=recovstatus)
+    event.info.update(triggerlevel=1, atifacility="FILE", startable=True, latch=latch)
+    return event
+
+
+QZERO = op(R, "P", b"", "1", resp="QZERO")
+ENDS = [Event("COMMIT", 1, "", b"", 0, uow="1"), Event("END", 1, "", b"", 0)]
+MORE = [op(W, "P", b"b", "2")._replace(task=2), Event("COMMIT", 2, "", b"", 0, uow="2")]
 UNIT = [stands("P"), stands("Q"), op(W, "P", b"p", "1"), op(W, "Q", b"q", "1")]
 COMMITTED = [*UNIT, Event("COMMIT", 1, "", b"", 0, uow="1")]
 PHYSICAL = [stands("P", recovstatus="PHYSICAL"), op(W, "P", b"a"), op(W, "P", b"b")]
@@ -262,6 +272,18 @@ RESTARTS: dict[str, tuple[list[Event], list[str]]] = {
     "two records lost of a PHYSICAL queue": ([*PHYSICAL, restart(), stands("P", recovstatus="PHYSICAL")], ["lost", "lost"]),
     "a delete that nobody was told of": (
         [*PHYSICAL, op("DELETEQ TD", "P", b"", resp="UNKNOWN"), restart(), stands("P", recovstatus="PHYSICAL")], [],
+    ),
+    "a trigger's task that the crash has prevented": (
+        [cycle(recovstatus="NO"), op(W, "P", b"a"), restart(), cycle(recovstatus="NO")], [],
+    ),
+    "a QZERO of a unit of work before the restart ends no cycle after it": (
+        [cycle(), QZERO, restart(), cycle(b"a", latch=True), *ENDS, *MORE], ["unexpected"],
+    ),
+    "a QZERO of a task before the restart ends no cycle after it": (
+        [cycle(), QZERO, ENDS[0], restart(), cycle(b"a", latch=True), ENDS[1], *MORE], ["unexpected"],
+    ),
+    "a unit of work in doubt that is committed on both queues before the second restart": (
+        [*UNIT, restart(), stands("P"), stands("Q"), restart(), stands("P", b"p"), stands("Q", b"q")], [],
     ),
 }  # fmt: skip
 
