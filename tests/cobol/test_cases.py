@@ -140,6 +140,7 @@ cases:
     when:
       - {write: PAYQ, records: [A]}
       - {write: PAYQ, records: [{layout: copy/PAYREC.cpy, fields: {PAY-ID: "1"}}]}
+      - {program: ADDER}  # without a COMMAREA: ASRA, but the first abend counts
     then:
       abend: LATE
   - name: a program with a COMMAREA
@@ -149,6 +150,7 @@ cases:
       commarea: "005012"
   - name: a terminal
     when:
+      - {terminal: T001, text: ECHO FIRST}
       - {terminal: T001, text: ECHO HELLO}
     then:
       screen: {T001: {text: ECHO HELLO}}
@@ -190,12 +192,14 @@ def test_cases_pass(place):
 def test_differences_are_shown_field_by_field(place):
     path = place / "pay.case.yaml"
     text = CASES.replace('PAY-AMOUNT: "13.75"', 'PAY-AMOUNT: "14"').replace("[K1OLD]", "[NONE, MORE]")
+    text = text.replace("      calls:\n", "      calls:\n        READ: []\n")
     path.write_text(text.replace("20240309", "20240310"))
     (result,) = run_cases(path, "payments are posted")
     assert [str(each) for each in result.differences] == [
         "queues.OUTQ[1].PAY-AMOUNT: expected '14', found '13.75'",
         "messages: expected 2 records, found 1",
         "messages[1]: expected 'NONE', found 'K1OLD'",
+        "calls.READ: expected 0 commands, found 1",
         "calls.START[1].FROM: expected '20240310', found '20240309'",
     ]
 
