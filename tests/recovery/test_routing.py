@@ -35,6 +35,7 @@ TOR = (
     define_connection(name="GONE", netname="NOWHERE"),
     define_terminal(name="T001", netname="LU001"),
     define_terminal(name="T002"),
+    define_terminal(name="T004", netname="LU004"),
     define_terminal(name="T003", inservice="NO"),
     define_transaction(name="PAYM", remotesystem="AOR", remotename="PAYX"),
     define_transaction(name="SAME", remotesystem="AOR"),
@@ -175,6 +176,8 @@ def test_the_terminals_definition_comes_with_the_transaction(routed: Routed) -> 
     assert known.result() is None
     assert routed.seen == [("T002", "T002")]
     assert routed["AORREG"].resources.terminals["T002"].remotesystem == "TOR"
+    routed.type("PAYM", terminal="T004")
+    assert routed.seen[1:] == [("T004", "LU004")]
 
 
 @pytest.mark.rule("ROUTE-TERMINAL-REQUESTS", "ROUTE-MAPS")

@@ -333,21 +333,22 @@ def test_a_backout_restores_the_record_before_its_first_change(region):
         assert task.read_file("ACCT", b"A1").data == b"A1 record"
 
 
-def test_a_record_that_the_second_holder_deletes_is_not_found_by_the_third(region):
-    def hold(task):
-        task.read_file("ACCT", b"A1", update=True)
-        task.suspend()
+def test_gteq_waits_for_each_record_that_another_task_deletes_meanwhile(region):
+    def delete(key, times):
+        def program(task):
+            task.read_file("ACCT", key, update=True)
+            for _ in range(times):
+                task.suspend()
+            task.delete_file("ACCT")
 
-    def hold_and_delete(task):
-        hold(task)
-        task.delete_file("ACCT")
+        return program
 
-    def late(task):
-        return refused(task.read_file, "ACCT", b"A1", update=True)
+    def second(task):
+        return task.read_file("ACCT", b"A1", gteq=True, update=True).data
 
-    handles = [region.start(program) for program in (hold, hold_and_delete, late)]
+    *_, handle = [region.start(program) for program in (delete(b"A1", 1), delete(b"A2", 4), second)]
     region.run()
-    assert handles[2].result() == ("NOTFND", 80)
+    assert handle.result() == b"B1 record"
 
 
 def test_unlock_by_another_name_leaves_a_record_locked_that_was_changed_under_recovery(region):

@@ -55,6 +55,8 @@ def test_misspelt_classes_are_found_and_classes_of_the_installation_are_allowed(
     error = expect_rule("SEC-POLICY-CLASS", load, tmp_path, "classes:\n  TCICSTRM:\n    PAY1:\n")
     assert "TCICSTRN, ACICSPCT" in str(error)
     assert list(load(tmp_path, "classes:\n  $PAYROLL:\n    PAY1:\n").classes) == ["$PAYROLL"]
+    longest = "A" * 246
+    assert list(load(tmp_path, f"classes:\n  $PAYROLL:\n    {longest}:\n").classes["$PAYROLL"]) == [longest]
 
 
 @pytest.mark.rule("SEC-POLICY-PROFILE")
