@@ -168,6 +168,13 @@ def test_delete_takes_away_what_was_made():
     assert found.reports[0].action == "changed"
 
 
+def test_a_comment_in_cl_separates_words_and_may_end_on_another_line():
+    imported = parse_cl("CRTDTAQ/* of the\n night */DTAQ(A)/* one */MAXLEN(7)\n")
+    assert imported.reports == ()
+    (entry,) = imported.definitions.entries
+    assert (entry.resource.resource_name, entry.resource.maxlen) == ("*CURLIB/A", 7)
+
+
 def test_variables_with_constants():
     found = parse_cl(
         "DCL VAR(&DTAQNM) TYPE(*CHAR) LEN(10) VALUE('TESTQ')\nDCL &LIB *CHAR 10 VALUE('QTEMP     ')\n"

@@ -153,7 +153,7 @@ def _commands(text: str) -> Iterator[_Command]:
                 continue
             first_line = number
         mark = line[-1:] if line.endswith(("+", "-")) else ""
-        body = line[:-1] if mark else line
+        body = line[:-1] if mark else line + " " * in_comment  # a comment separates words
         parts.append(body if keep_blanks or not parts else body.lstrip())
         keep_blanks = mark == "-"
         if not mark and not in_comment:
