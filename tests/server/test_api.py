@@ -134,11 +134,11 @@ def test_a_unit_of_work_is_backed_out(api):
 
 
 def test_an_idle_unit_of_work_is_backed_out_by_time(api, host):
-    api.post("/api/v1/clock", params={"frozen": True})
+    began_ns = api.post("/api/v1/clock", params={"frozen": True}).json()["time_ns"]
     unit = api.post("/api/v1/regions/PAYREGN/units-of-work", params={"idle_seconds": 5}).json()["id"]
     write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
     api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
-    api.post("/api/v1/clock", params={"advance": 6})
+    assert api.post("/api/v1/clock", params={"advance": 6}).json()["time_ns"] == began_ns + 6_000_000_000
     assert api.post("/api/v1/regions/PAYREGN/wait", json={"tasks_ended": True}).json() == {"met": True}
     assert api.post(f"/api/v1/units-of-work/{unit}/commit").status_code == 404
     assert api.get("/api/v1/regions/PAYREGN/queues/LOGQ/records").json()["records"] == []
@@ -547,6 +547,7 @@ def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
     (nobody, lost), (first, _event), *others = history_of(api)
     assert (nobody, lost) == (None, {"event": "lost", "events": first})
     assert first >= 100
+    assert history_of(api, position=50)[0] == (None, {"event": "lost", "events": first - 50})
     assert len(others) + 1 == 5000
     assert others[-1][0] == first + 4999
 

@@ -178,7 +178,9 @@ def test_a_snapshot_waits_for_no_unit_of_work_and_says_so(api):
 
 def test_faults_happen_until_they_are_taken_away(api):
     fault = {"kind": "condition", "command": "WRITEQ TD", "condition": "NOSPACE"}
-    assert api.put(f"{REGION}/faults", json=[fault]).status_code == 200
+    assert api.put(f"{REGION}/faults", json=[fault | {"condition": "IOERR"}]).status_code == 200
+    assert api.put(f"{REGION}/faults", json=[fault]).status_code == 200  # in place of the one before
+    assert [each["condition"] for each in api.get(f"{REGION}/faults").json()["faults"]] == ["NOSPACE"]
     assert api.post(f"{QUEUE}/records", json={"text": "x"}).json()["condition"] == "NOSPACE"
     assert len(api.get(f"{REGION}/faults").json()["happened"]) == 1
     assert api.delete(f"{REGION}/faults").status_code == 204

@@ -42,6 +42,7 @@ def test_attributes_are_updated(cmci):
 def test_a_refused_action_has_feedback_and_others_are_done(cmci):
     refused = cmci.ask(f"{INTRA}?CRITERIA=(TDQUEUE=*)", "PUT", update('ATITRANID="NEWT"'))
     assert (refused.codes, refused.summary["api_function"]) == (("TABLEERROR", "DATAERROR"), "SET")
+    assert (refused.summary["recordcount"], refused.summary["successcount"]) == ("2", "0")
     assert [each["resp_alt"] for each in refused.feedback] == ["INVREQ", "INVREQ"]  # they are not disabled
     cmci.ask(PAYQ, "PUT", action("DISABLE"))
     partly = cmci.ask(INTRA, "DELETE")
