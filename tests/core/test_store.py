@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tdqsim.cics import Region
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
 from tdqsim.core.store import check as storecheck
+from tdqsim.core.store._durable import Durable
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tdqsim.ibmi import System
 from tests.core import _child
@@ -54,6 +56,30 @@ def test_what_is_not_closed_is_not_clean_and_keeps_what_is_committed(place: Path
         assert not store.closed_clean
         assert seen(store, b"Q") == [b"one"]
         assert store.volatile.queue(b"V") is None
+
+
+def test_an_opening_that_is_interrupted_leaves_a_store_that_was_closed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of the clean close had gone already, so it is set again."""
+    with Store(place) as store:
+        store.volatile.create_queue(b"V").put(b"one")
+    sync, calls = Durable.sync, itertools.count(1)
+
+    def interrupted(durable: Durable) -> None:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        sync(durable)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Durable, "sync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Store(place)
+    with Store(place) as store:
+        assert store.closed_clean
+        queue = store.volatile.queue(b"V")
+        assert queue is not None
+        assert queue.take() == b"one"
 
 
 def test_what_was_written_out_outlives_the_process_and_what_was_not_does_not(place: Path) -> None:
