@@ -136,6 +136,7 @@ def test_branches_are_the_outcomes_of_conditions(workshop, tmp_path):
     coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
     page = next((tmp_path / "cov").glob("*-BRANCHES.html")).read_text()
     assert "IF N = 4 MOVE 1 TO M END-IF<i>  never false</i>" in page
+    assert next(each for each in page.split("\n") if "IF N = 4" in each).startswith('<span class="part">')
     assert "7 of 14" in (tmp_path / "cov" / "index.html").read_text()
 
 

@@ -219,6 +219,7 @@ def test_steps_go_in_over_and_out_of_performs_links_calls_and_xctl(place):
 def test_function_breakpoints_are_paragraphs_programs_and_commands(place):
     client = place.client
     functions = ["count-up", "SUB", "exec cics writeq td", "EXEC CICS LINK PROGRAM('OTHER')", "MAIN.NOWHERE"]
+    functions.append("EXEC CICS XCTL PROGRAM('LAST')")
     client.attach(functions=functions)
     place.start()
     for _time in range(3):
@@ -226,6 +227,7 @@ def test_function_breakpoints_are_paragraphs_programs_and_commands(place):
         client.request("continue")
     assert client.stopped() == ("function breakpoint", [("MAIN FIRST-PARA", 17)])
     assert client.go()[1][0] == ("SUB (LINK)", 7)
+    assert client.go()[1][0] == ("MAIN FIRST-PARA", 21)
     assert client.go()[1][0] == ("LAST (XCTL)", 9)
     verified = [each["breakpoint"]["id"] for each in (m["body"] for m in client.events if m["event"] == "breakpoint")]
     assert verified == [1, 2]
