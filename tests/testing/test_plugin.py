@@ -80,6 +80,7 @@ def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
+    sys.modules.update(Kept.modules)
     done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py", plugins=[Kept()])
     sys.modules.update(Kept.modules)
     return "\n".join([*done.outlines, *done.errlines])
