@@ -20,8 +20,9 @@ from tdqsim import Condition, Dispatcher, EscapeMessage, Sysplex, parse_definiti
 from tdqsim.cics import Region
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.definitions import define_tdqueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, WrongType
 from tdqsim.ibmi import System
+from tdqsim.testing import assert_records, seed
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 WRONG: tuple[Any, ...] = (
@@ -220,6 +221,15 @@ def test_nohandle_is_looked_at_before_anything_is_done(name: str, value: object)
         with pytest.raises(TdqError, match=r"nohandle is .*; allowed are True and False"):
             getattr(made, name)(*given, nohandle=value)
         assert made.peek("Q") == [b"a", b"b"]
+
+
+def test_seed_takes_a_job_and_assert_records_a_system() -> None:
+    with System() as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+        with pytest.raises(WrongType, match="a region or a job of a system is needed"):
+            seed(system, "QGPL/ORDERS", [b"x"])  # type: ignore[arg-type]
+        with pytest.raises(WrongType, match="a region or a system is needed"):
+            assert_records(job, "QGPL/ORDERS", [])  # type: ignore[arg-type]
 
 
 def test_an_error_of_somebody_else_stays_as_it_is() -> None:

@@ -23,7 +23,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.core.record_list import checked_records
 from tdqsim.definitions.yamltext import ListNode, read_yaml
-from tdqsim.errors import ConversionError, UsageError
+from tdqsim.errors import ConversionError, UsageError, WrongType
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
 _KINDS: Final = ("text", "hex", "base64")
@@ -50,8 +50,11 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
 
     Raises:
         UsageError: the file has an error; the message has the place. Condition: see ``Region.seed``.
+        WrongType: the owner is neither a region nor a job.
         EscapeMessage: the job may not send to the data queue.
     """
+    if not isinstance(owner, Region | Job):
+        raise WrongType(f"seed of {owner!r}: a region or a job of a system is needed")
     page = owner.options.code_page if isinstance(owner, Region) else owner.page
     records = load_records(source, page, dcb=dcb) if isinstance(source, Path) else source
     if isinstance(records, str):

@@ -2,7 +2,7 @@
 
 A region directory whose job can be divided has a file ``pipeline.yaml``::
 
-    spread: card_pipeline:CardPosting
+    spread: card_pipeline:SpreadPosting
 
 The class is a :class:`SpreadJob`. Every process, including workers, imports its module from the region directory.
 """
@@ -110,7 +110,7 @@ def _class_of(directory: Path) -> str:
         raise DefinitionError([Problem(str(path), 0, "", "", "", f"cannot be read: {error}")]) from error
     named = content.get("spread") if isinstance(content, dict) else None
     if not isinstance(named, str) or named.count(":") != 1 or set(content) != {"spread"}:
-        text = "must have one line, such as spread: card_pipeline:CardPosting"
+        text = "must have one line, such as spread: card_pipeline:SpreadPosting"
         raise DefinitionError([Problem(str(path), 1, "", "spread", str(named or ""), text)])
     return named
 
