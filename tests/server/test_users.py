@@ -61,7 +61,9 @@ def test_a_letter_with_other_capitals_is_nobody_s(tmp_path):
 
 
 def test_who_has_no_password_or_is_disabled_cannot_sign_on():
-    users = Users([User("NOPW", frozenset({Role.look})), User("GONE", password=hashed("x"), disabled=True)])
+    users = Users(
+        [User("NOPW", frozenset({Role.look})), User("GONE", password=hashed("x"), ibmi={2: bytes(20)}, disabled=True)]
+    )
     for user, password in (("NOPW", ""), ("NOPW", "nobody's password"), ("GONE", "x")):
         with pytest.raises(SignOnRefused, match="the password is wrong"):
             users.authenticate(user, password)

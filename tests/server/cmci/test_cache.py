@@ -42,6 +42,7 @@ def test_pages_as_zowe_explorer_reads_them(many):
             ["Q0", "Q1", "Q2", "Q3"], "10", "4"
         )  # fmt: skip
         assert cmci.ask(f"CICSResultCache/{token}/9/4?NODISCARD").names == ["Q8", "Q9"]
+        assert cmci.ask(f"CICSResultCache/{token}/10/4?NODISCARD").names == ["Q9"]
         assert cmci.ask(f"CICSResultCache/{token.lower()}/8?ORDERBY=TDQUEUE/D&NODISCARD").names == ["Q2", "Q1", "Q0"]
         assert cmci.ask(f"CICSResultCache/{token}/11?NODISCARD").message == "DFHWU4008"
         assert cmci.ask(f"CICSResultCache/{token}?SUMMONLY").summary["recordcount"] == "10"
