@@ -169,7 +169,7 @@ def test_delete_takes_away_what_was_made():
 
 
 def test_a_comment_in_cl_separates_words_and_may_end_on_another_line():
-    imported = parse_cl("CRTDTAQ/* of the\n night */DTAQ(A)/* one */MAXLEN(7)\n")
+    imported = parse_cl("CRTDTAQ/* of the\n night */A/* one */7\n")
     assert imported.reports == ()
     (entry,) = imported.definitions.entries
     assert (entry.resource.resource_name, entry.resource.maxlen) == ("*CURLIB/A", 7)
