@@ -58,8 +58,8 @@ def example(folder):
     place = folder / "orders"
     shutil.copytree(ROOT / "examples" / "cobol_orders", place)
     described = place / "region.yaml"
-    described.write_text(re.sub(r"^start:\n(?:  - .*\n)+", "", described.read_text(), flags=re.MULTILINE))
-    assert "start:" not in described.read_text()
+    described.write_text(re.sub(r"^start_transactions:\n(?:  - .*\n)+", "", described.read_text(), flags=re.MULTILINE))
+    assert "start_transactions:" not in described.read_text()
     return place
 
 

@@ -695,6 +695,7 @@ def test_it(tdq_system):
         ("tdq_regions()", "tdq_regions(*what, common=''): *"),
         ("tdq_expect()", "tdq_expect(*codes): *"),
         ("tdq_expect('not a code')", "tdq_expect(*codes): *"),
+        ("tdq_start({'COLD'})", "tdq_start(type): start type (AUTO, COLD, INITIAL) *"),
         ("tdq_start('WARM')", "tdq_start(type): start type (AUTO, COLD, INITIAL) *"),
         ("tdq_runaway('long')", "tdq_runaway(seconds): *"),
         ("tdq_seed('x')", "tdq_seed(number): *"),

@@ -67,14 +67,15 @@ class Unpacked:
         self._begin()
 
     def _begin(self) -> None:
-        self._packed = _stream(self.path)
-        self.stream = pa.CompressedInputStream(self._packed, self.codec)
+        self.stream = pa.CompressedInputStream(_stream(self.path), self.codec)
         self.kept, self.start = b"", 0
 
     def _read(self, size: int) -> bytes:
         """The next bytes; EOFError if there are none, not even the header of an empty compressed file."""
         data: bytes = self.stream.read(size)
-        if not data and not self._packed.tell():
+        if data:
+            self._has_content = True
+        elif not self._has_content and not _stream(self.path).read(1):
             raise EOFError(f"it has no bytes, and was cut: even without content a {self.codec} file has some")
         return data
 

@@ -67,7 +67,7 @@ _NEEDS: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], object]] = {
     "tdq_definitions": lambda given, named: (given or named) and type(named.get("handlers", True)) is bool,
     "tdq_regions": lambda given, named: given and type(named.get("common", "")) is str,
     "tdq_expect": lambda given, _: given and all(type(each) is str and each.split() == [each] for each in given),
-    "tdq_start": lambda given, _: given in {("AUTO",), ("COLD",), ("INITIAL",)},
+    "tdq_start": lambda given, _: given in [("AUTO",), ("COLD",), ("INITIAL",)],
     "tdq_runaway": lambda given, _: len(given) == 1 and type(given[0]) in {int, float} and given[0] >= 0,
     "tdq_seed": lambda given, _: len(given) == 1 and type(given[0]) is int,
 }

@@ -284,25 +284,6 @@ def test_eibcalen_is_that_of_the_caller_again_when_a_linked_program_has_ended(re
     assert seen == [5, "abend", 5, 5, 0]
 
 
-@pytest.mark.rule("TASK-ASSIGN-ORGABCODE")
-def test_abcode_is_that_of_the_last_abend_and_orgabcode_that_of_the_first(reg):
-    def note(task):
-        seen.append(task.assign("ABCODE", "ORGABCODE"))
-
-    def below(task):
-        task.handle_abend(lambda _abend: (note(task), task.abend("TWO")))
-        task.abend("ONE")
-
-    def first(task):
-        task.handle_abend(lambda _abend: note(task))
-        task.link("BELOW")
-
-    seen = []
-    reg.programs.register("BELOW", below)
-    reg.start(first).result()
-    assert seen == [("ONE", "ONE"), ("TWO", "ONE")]
-
-
 @pytest.mark.rule("DPL-EXECUTIONSET")
 @pytest.mark.parametrize("way", ["xctl", "handle abend"])
 def test_a_program_that_replaces_one_with_dplsubset_has_its_restrictions(way):
