@@ -34,8 +34,8 @@ def test_a_system_its_libraries_queues_and_a_cl_command(browser, server):
         page.get_by_label("CL command line").fill(text)
         page.get_by_role("button", name="Enter the CL command").click()
         browser.status(text.partition(" ")[0])
-    page.reload()
     rows(page, "Journal entries, the last ones").filter(has_text="QB").filter(has_text="APPLIB/MADE").wait_for()
+    assert page.get_by_role("combobox", name="Journal").input_value() == "APPLIB/PAYJRN"
 
 
 def test_entries_are_sent_seen_received_and_cleared(person, server):

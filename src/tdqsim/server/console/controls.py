@@ -67,7 +67,7 @@ class Control(Element, component="static/control.js"):
                 "label": label,
                 "kind": kind,
                 "value": value,
-                "options": [{"value": key, "label": name} for key, name in self._options.items()],
+                "options": _shown(self._options),
                 "hint": hint,
                 "mono": mono,
                 "grow": grow,
@@ -102,6 +102,14 @@ class Control(Element, component="static/control.js"):
         self.props["value"] = value
         self.run_method("put", value)
 
+    def offer(self, options: Mapping[str, str]) -> None:
+        """Replace the options of a select; a value that is no longer among them becomes the first one."""
+        if options != self._options:
+            self._options = dict(options)
+            self.props["options"] = _shown(self._options)
+            self.update()
+            self.put(self._clean(self._value))
+
     def _take(self, sent: object) -> object:
         self._value = self._clean(sent)
         return self._changed() if self._changed is not None else None
@@ -114,6 +122,11 @@ class Control(Element, component="static/control.js"):
         if self._kind == "select":
             return sent if isinstance(sent, str) and sent in self._options else next(iter(self._options), "")
         return str(sent)[:_LONGEST] if sent is not None else ""
+
+
+def _shown(options: Mapping[str, str]) -> list[dict[str, str]]:
+    """The options of a select as the browser gets them."""
+    return [{"value": key, "label": name} for key, name in options.items()]
 
 
 def _number(sent: object, least: float | None, most: float | None) -> float | None:

@@ -122,14 +122,13 @@ class _System(ConsolePage):
         self.system, self.reader = system, reader
 
     async def build(self) -> None:
-        snapshot = await self.reader.at(self.system)
         self._build_queues()
         with Block("div", "tdq-cols"):
             with card("Libraries"):
                 self.libraries = DataTable("Libraries", _LIBRARIES, empty="No library.")
             with card("Jobs", "Active jobs"):
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
-        self._build_journal(snapshot)
+        self._build_journal()
         self.refused = refused_table()
         await add_changed_files(self.visit, self.visit.console.host.watched_changes_of_systems.get(self.system.name))
         if self.visit.may(operation("CL")):
@@ -144,12 +143,9 @@ class _System(ConsolePage):
             self.queues = DataTable("Data queues", _QUEUES, empty="No data queue matches.")
             self.pager = Pager("data queues", self.refresh, _PAGE)
 
-    def _build_journal(self, snapshot: SystemSnapshot) -> None:
+    def _build_journal(self) -> None:
         with card("Journal"):
-            choices = {name: name for name in snapshot.journals} or {"": "none"}
-            self.journal = Control(
-                "Journal", "select", next(iter(choices)), options=choices, on_change=self._show_journal
-            )
+            self.journal = Control("Journal", "select", on_change=self._show_journal)
             self.entries = DataTable("Journal entries, the last ones", _ENTRIES, empty="No entry.")
 
     def _build_line(self) -> None:
@@ -167,6 +163,7 @@ class _System(ConsolePage):
         self._show_queues(snapshot)
         self.libraries.show([row(each[0], *each) for each in snapshot.libraries])
         self.jobs.show([row(each[0], *each) for each in snapshot.jobs])
+        self.journal.offer({name: name for name in snapshot.journals} or {"": "none"})
         await self._show_journal()
         refusals, clock = self.visit.console.host.refused_jobs[self.system.name], self.system.clock
         groups = await self.visit.ask(lambda: list(refusals))
