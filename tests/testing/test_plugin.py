@@ -80,10 +80,16 @@ def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
-    sys.modules.update(Kept.modules)
-    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py", plugins=[Kept()])
-    sys.modules.update(Kept.modules)
+    done = run_direct(pytester, "-q", *plugins, *options, "test_it.py")
     return "\n".join([*done.outlines, *done.errlines])
+
+
+def run_direct(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """A session in this process, which imports no module that an earlier one has imported."""
+    sys.modules.update(Kept.modules)
+    done = pytester.runpytest_inprocess(*options, plugins=[Kept()])
+    sys.modules.update(Kept.modules)
+    return done
 
 
 def run_apart(tmp_path: Path, text: str, *options: str) -> str:
@@ -104,14 +110,14 @@ def installed() -> bool:
 
 def test_a_misspelt_marker_is_refused_at_collection(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.tdq_definition('a.yaml')\ndef test_it(): pass\n")
-    result = pytester.runpytest("-W", "ignore::pytest.PytestUnknownMarkWarning")
+    result = run_direct(pytester, "-W", "ignore::pytest.PytestUnknownMarkWarning")
     result.stderr.fnmatch_lines(["*test_it: unknown marker tdq_definition; did you mean tdq_definitions[?]*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_a_test_without_definitions_is_told_so(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(tdq_region): tdq_region.writeq_td('PAYQ', b'x')\n")
-    result = pytester.runpytest()
+    result = run_direct(pytester)
     result.stdout.fnmatch_lines(["the test has no marker tdq_definitions: its region has only queues of CICS"])
 
 
@@ -703,7 +709,7 @@ def test_it(tdq_system):
 )
 def test_wrong_arguments_of_a_marker_are_refused(pytester: pytest.Pytester, marker: str, allowed: str) -> None:
     pytester.makepyfile(f"import pytest\n@pytest.mark.{marker}\ndef test_it(tdq_region): pass\n")
-    result = pytester.runpytest()
+    result = run_direct(pytester)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     shown = marker.replace("(", "[(]", 1)
     result.stderr.fnmatch_lines([f"*test_it: marker {shown}: allowed is {allowed.replace('[', '[[]')}"])
@@ -711,6 +717,6 @@ def test_wrong_arguments_of_a_marker_are_refused(pytester: pytest.Pytester, mark
 
 def test_a_marker_of_a_test_without_a_fixture_is_refused(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.tdq_seed(7)\ndef test_it(): pass\n")
-    result = pytester.runpytest()
+    result = run_direct(pytester)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_it: marker tdq_seed does nothing: the test asks for no fixture tdq_[*]"])
