@@ -64,6 +64,7 @@ class Unpacked:
     def __init__(self, path: str, codec: str) -> None:
         self.path, self.codec = path, codec
         self.held_back = 0
+        self._has_content = False
         self._begin()
 
     def _begin(self) -> None:
