@@ -53,13 +53,13 @@ def misnamed(source: Path) -> tuple[str, int] | None:
     return None if found is None or name == source.stem.upper() else (name, text.count(b"\n", 0, found.start(1)) + 1)
 
 
-def misnamed_as(name: str, folders: Iterable[Path]) -> tuple[Path, int] | None:
-    """The source in folders whose PROGRAM-ID is a name that its file does not have, with its line; None for none."""
-    sources = (path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()))
-    for path in sources:
-        if path.suffix.lower() in PROGRAMS and (found := misnamed(path)) is not None and found[0] == name:
-            return path, found[1]
-    return None
+def misnamed_in(folders: Iterable[Path]) -> dict[str, tuple[Path, int]]:
+    """Sources whose PROGRAM-ID is not the file's name, by PROGRAM-ID: the first file, and the line."""
+    found: dict[str, tuple[Path, int]] = {}
+    for path in (path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())):
+        if path.suffix.lower() in PROGRAMS and (other := misnamed(path)) is not None:
+            found.setdefault(other[0], (path, other[1]))
+    return found
 
 
 def names_in(folders: Iterable[Path]) -> list[str]:

@@ -13,7 +13,7 @@ from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program, compile_together
-from tdqsim.cobol.file_names import misnamed_as, names_in, source_of
+from tdqsim.cobol.file_names import misnamed_in, names_in, source_of
 from tdqsim.cobol.level import Level, coverage_is_on
 from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
 from tdqsim.cobol.post_mortem import note_state
@@ -247,7 +247,7 @@ class CobolPrograms:
         """
         if name not in self._modules:
             source = self._source(name)
-            if source is None and (other := misnamed_as(name, self._sources)) is not None:
+            if source is None and (other := misnamed_in(self._sources).get(name)) is not None:
                 self._region.notices.say("program_has_other_file", program=name, source=other[0])
             self._modules[name] = None if source is None else self._compiled(source)
         return self._modules[name]

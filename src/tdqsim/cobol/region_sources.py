@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdqsim.cobol import on_demand
-from tdqsim.cobol.file_names import misnamed_as, source_of
+from tdqsim.cobol.file_names import misnamed_in, source_of
 from tdqsim.definitions import Definitions, RegionFile, Transaction
 from tdqsim.errors import Problem
 
@@ -21,8 +21,10 @@ def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Pr
     found = {name: source_of(name, folders) for name in transaction_programs(file, definitions)}
     sources = list(dict.fromkeys(source for source in found.values() if source is not None))
     errors, warnings = on_demand.source_check.source_findings(file, sources) if sources else ([], [])
-    for name, source in found.items():
-        if source is None and (other := misnamed_as(name, folders)) is not None:
+    missing = [name for name, source in found.items() if source is None]
+    others = misnamed_in(folders) if missing else {}  # each file is read once, however many programs are missing
+    for name in missing:
+        if (other := others.get(name)) is not None:
             message = f"its PROGRAM-ID is {name}, which a transaction names, but its file has another name: rename it"
             warnings.append(Problem(str(other[0]), other[1], "", "", "", message))
     return errors, warnings
