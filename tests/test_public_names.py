@@ -24,6 +24,8 @@ from typing import Any
 import pytest
 
 LISTS = Path(__file__).with_name("public")
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *(ROOT / "src/tdqsim/guide").glob("*.md")]
 PACKAGES = ("tdqsim", "tdqsim.cics", "tdqsim.client", "tdqsim.cobol", "tdqsim.datasets", "tdqsim.definitions",
             "tdqsim.errors", "tdqsim.facts", "tdqsim.faults", "tdqsim.hosting", "tdqsim.ibmi", "tdqsim.job",
             "tdqsim.languages", "tdqsim.layouts", "tdqsim.probe", "tdqsim.state",
@@ -108,11 +110,7 @@ def _shown_parts() -> Iterator[str]:
     """What README and guide show of the parts of a region, a task and a job, whose classes no package lists."""
     from tdqsim import Region, System
 
-    pages = [
-        Path(__file__).parents[1] / "README.md",
-        *(Path(inspect.getfile(Region)).parents[1] / "guide").glob("*.md"),
-    ]
-    words = re.findall(r"\b([a-z]\w*)(?=\.([a-z]\w*))", "".join(page.read_text("utf-8") for page in pages))
+    words = re.findall(r"\b([a-z]\w*)(?=\.([a-z]\w*))", "".join(page.read_text("utf-8") for page in PAGES))
     with Region() as region, region.task() as task, System() as system:
         for path, owner in (("cics.Region", region), ("cics.Task", task), ("ibmi.Job", system.job())):
             for part, name in set(words):
@@ -231,7 +229,7 @@ def options_of_sources() -> set[str]:
 
 def pytest_names() -> set[str]:
     """Fixtures, markers and options that the plugins bring to everybody's pytest."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lines = set()
     for plugin in project["entry-points"]["pytest11"].values():
         text = Path(inspect.getfile(importlib.import_module(plugin))).read_text("utf-8")
@@ -273,13 +271,9 @@ def test_what_users_type_is_as_it_was_promised(name: str) -> None:
     assert not sorted(now - listed), "new: python -m tests.test_public_names writes it down"
 
 
-ROOT = Path(__file__).parents[1]
-SHOWN = [ROOT / "README.md", *(ROOT / "src/tdqsim/guide").glob("*.md"), *(ROOT / "examples").rglob("*.py")]
-
-
 def test_readme_guide_and_examples_import_only_public_names() -> None:
     private = []
-    for page in SHOWN:
+    for page in (*PAGES, *(ROOT / "examples").rglob("*.py")):
         for module, names in re.findall(
             r"^ *from (tdqsim[\w.]*) import (\([^)]*\)|.*)", page.read_text("utf-8"), re.MULTILINE
         ):
@@ -307,9 +301,8 @@ def write_lists() -> None:
 def test_the_version_stands_in_one_place() -> None:
     import tdqsim
 
-    root = Path(__file__).parents[1]
-    assert f'version = "{tdqsim.__version__}"' not in (root / "pyproject.toml").read_text("utf-8")
-    assert (root / "LICENSE").read_text("utf-8").split()[:2] == ["Apache", "License"]
+    assert f'version = "{tdqsim.__version__}"' not in (ROOT / "pyproject.toml").read_text("utf-8")
+    assert (ROOT / "LICENSE").read_text("utf-8").split()[:2] == ["Apache", "License"]
 
 
 if __name__ == "__main__":
