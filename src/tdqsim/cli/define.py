@@ -96,9 +96,7 @@ def check(
                     problems += errors
                     warnings += doubts
                 if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
-                    problems.append(
-                        Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
-                    )
+                    problems.append(definitions.defines_nothing(path))
                 alone += loaded.entries if file is None else ()
                 warnings += on_demand.region_check.indirect_rings(loaded)
                 checked.append((path, loaded))

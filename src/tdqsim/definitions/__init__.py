@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         load_definitions,
         parse_definitions,
     )
+    from tdqsim.definitions.group import defines_nothing as defines_nothing
     from tdqsim.definitions.group import read_text as read_text
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.imports import expand as expand
@@ -160,7 +161,15 @@ __getattr__, __dir__ = lazy_names(
         ".dtaq": ("Dtaq",),
         ".dump": ("dump_definitions",),
         ".file": ("File",),
-        ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"),
+        ".group": (
+            "Definitions",
+            "GroupEntry",
+            "Note",
+            "defines_nothing",
+            "load_definitions",
+            "parse_definitions",
+            "read_text",
+        ),
         ".imports": ("ImportReport", "Imported", "expand"),
         ".other": ("OtherResource",),
         ".policyfile": ("PolicyFile", "load_policy_file"),

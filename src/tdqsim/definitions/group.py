@@ -262,11 +262,16 @@ def load_definitions(*paths: Path | str) -> Definitions:
     return Definitions(tuple(entries))
 
 
+def defines_nothing(path: Path) -> Problem:
+    """The problem of a file or directory without definitions."""
+    return Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
+
+
 def _load_one(file: Path, problems: list[Problem]) -> tuple[GroupEntry, ...]:
     try:
         text = read_text(file)
         if not any(line.strip() and not line.lstrip().startswith(("#", "---")) for line in text.splitlines()):
-            problems.append(Problem(str(file), 0, "", "", "", "defines nothing; it needs a section such as tdqueue"))
+            problems.append(defines_nothing(file))
         return parse_definitions(text, file=str(file)).entries
     except DefinitionError as error:
         problems += error.problems
