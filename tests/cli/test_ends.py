@@ -302,6 +302,21 @@ def test_definitions_that_are_refused_are_listed_in_json(tdq: Tdq, tmp_path: Pat
     assert [each["line"] for each in error["problems"]] == [3, 4]
 
 
+def test_a_run_without_a_data_set_of_opentime_initial_has_not_gone_well(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n  - {name: PAYI, type: EXTRA, typefile: INPUT, ddname: PAYIN, recordformat: FIXED,\n"
+        "     recordsize: 80, blockformat: UNBLOCKED, opentime: INITIAL}\n"
+    )
+    (tmp_path / "there").write_bytes(b"")
+    run = ["run", "-d", str(tmp_path / "pay.yaml"), "-o", str(tmp_path / "out"), "--json", "--dd"]
+    missing = tdq(*run, f"PAYIN={tmp_path / 'missing'}")
+    assert missing.code == 1
+    (failure,) = json.loads(missing.out)["abends"]
+    assert failure.startswith("TDQ0009 TDQUEUE(PAYI): Its data set was not opened at install: ")
+    there = tdq(*run, f"PAYIN={tmp_path / 'there'}")
+    assert (there.code, json.loads(there.out)["abends"]) == (0, [])
+
+
 def test_what_a_command_has_answered_is_its_only_json(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
     given = ("PAYQ", "-d", "pay.yaml", "-s", "store")

@@ -29,7 +29,7 @@ class Report:
         seconds: the time of its work, without the generation of input.
         queues: INQUIRE and statistics of each queue, in browse order.
         tasks: the number of tasks.
-        abends: a description of each task that ended abnormally.
+        abends: a description of each task that ended abnormally, and of what did not happen, such as OPEN at install.
         waiting: a description of each task that was still waiting at the end.
         figures: the figures that the job reports.
         checks: the checks of the job.

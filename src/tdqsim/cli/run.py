@@ -23,6 +23,7 @@ from tdqsim.testing.outcome import Outcomes
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.core.fiber import Fiber
+    from tdqsim.core.notices import Notice
     from tdqsim.definitions.regionfile import RegionFile
     from tdqsim.job import JobClass
 
@@ -126,13 +127,18 @@ class _Watch:
         self._job = job
         self._bar = bar
         self.outcomes = Outcomes()
-        self.outcomes.watch(region)
+        self.outcomes.watch(region, earlier=True)  # a data set that could not be opened is a failure of the run too
+        self._shown = len(self.outcomes.notices)  # on standard error, while the region had no other reader
         region.dispatcher.on_dispatch = self._dispatched
 
     def _dispatched(self, fiber: Fiber) -> None:
         self.outcomes.dispatched(fiber)
         if self._job is not None and self._bar.due:
             self._bar.update("posting", *self._job.progress(self._region))
+
+    def warnings(self) -> list[Notice]:
+        """The notices of severity ``warning`` that are not on standard error yet."""
+        return [notice for notice in self.outcomes.notices[self._shown :] if notice.severity == "warning"]
 
     def finish(self) -> None:
         """All tasks have run."""
@@ -190,9 +196,8 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
         request.pictures.over()
     watch.finish()
     abends = [each.text for each in watch.outcomes.unexpected()]
-    for notice in watch.outcomes.notices:
-        if notice.severity == "warning":
-            warn(str(notice))
+    for notice in watch.warnings():
+        warn(str(notice))
     if request.target.store is not None:
         statistics_file.write(request.target.store, region)
     return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.outcomes.ended, abends=abends)
