@@ -160,6 +160,19 @@ def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java
     assert builder.made["master"].startswith("local[")
 
 
+def test_a_local_session_without_the_archive_says_how_to_make_it(builder: Builder, java: Java) -> None:
+    said: list[str] = []
+    session(register=False, say=said.append)
+    assert said == [
+        "Spark starts without its archive of Java's classes; tdq pipeline warm makes it once and halves each start"
+    ]
+    session(register=False, remote="sc://host:15002", say=said.append)
+    archive_path(java).parent.mkdir()
+    archive_path(java).touch()
+    session(register=False, say=said.append)
+    assert len(said) == 1
+
+
 def test_no_jvm_is_started_beside_that_of_a_session_there_is(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     made = type("Session", (), {"builder": builder, "getActiveSession": staticmethod(lambda: builder)})
     monkeypatch.setattr(sessions, "_spark", lambda: made)

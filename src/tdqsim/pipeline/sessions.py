@@ -58,6 +58,7 @@ def session(
     config: Mapping[str, str] | None = None,
     register: bool = True,
     quick_start: bool = False,
+    say: Callable[[str], None] | None = None,
 ) -> SparkSession:
     """A Spark session in which ``format("qsam")`` is registered.
 
@@ -69,14 +70,15 @@ def session(
         config: settings that win over the defaults.
         register: register the data sources.
         quick_start: for a local session: see :func:`local_settings`.
+        say: called with a message if a new local session starts without the class data archive.
 
     Raises:
         SparkMissing: PySpark is not installed.
         JavaMissing: a local session is needed and there is no Java for it.
     """
-    spark = (
-        existing if existing is not None else _new(name, remote, master, dict(config or {}), quick_start=quick_start)
-    )
+    spark = existing
+    if spark is None:
+        spark = _new(name, remote, master, dict(config or {}), quick_start=quick_start, say=say or (lambda _: None))
     if register:
         from tdqsim.pipeline.qsam import register as register_sources  # needs PySpark
         from tdqsim.pipeline.queues_source import register_queues
@@ -109,8 +111,9 @@ def _submitted() -> bool:
 
 
 def _new(
-    name: str, remote: str | None, master: str | None, config: dict[str, str], *, quick_start: bool
-) -> SparkSession:
+    name: str, remote: str | None, master: str | None, config: dict[str, str], *, quick_start: bool,
+    say: Callable[[str], None],
+) -> SparkSession:  # fmt: skip
     builder = _spark().builder.appName(name)
     remote = remote or (None if master else os.environ.get("SPARK_REMOTE"))
     if _elsewhere(remote):
@@ -124,6 +127,9 @@ def _new(
     local = not chosen or chosen.startswith("local")
     settings = local_settings(java, quick_start=quick_start) if local else cluster_settings()
     settings |= config
+    if local and not archive_path(java).is_file():
+        # It is not made unasked: recording costs this session 6 s, and writing 159 MB another 20 s (of processor time).
+        say("Spark starts without its archive of Java's classes; tdq pipeline warm makes it once and halves each start")
     with _connected(java, settings, local=local):
         if remote:  # a new Connect server, started by this process
             return _own_server(builder.remote(remote), settings)

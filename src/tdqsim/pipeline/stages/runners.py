@@ -240,7 +240,8 @@ class SparkRunner(Runner):
     def session(self) -> SparkSession:
         """The Spark session; if none was passed in, a local one is made."""
         if self.spark is None:
-            self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data is never processed in Java
+            # Java may compile little: bulk data is never processed there
+            self.spark = session(name="tdqsim pipeline", quick_start=True, say=self.say)
         return self.spark
 
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
