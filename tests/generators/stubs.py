@@ -11,6 +11,7 @@ from typing import Final
 
 import tdqsim
 from tests.generators.attributes import attributes_source
+from tests.generators.codes import codes_source
 from tests.generators.inquiries import inquiries_source
 
 PACKAGE: Final = Path(tdqsim.__file__).parent
@@ -20,6 +21,7 @@ def stubs() -> dict[Path, str]:
     """The text of each stub by its file."""
     made = {
         PACKAGE / "definitions" / "attributes.pyi": attributes_source(),
+        PACKAGE / "facts" / "_codes.pyi": codes_source(),
         PACKAGE / "facts" / "inquiries.pyi": inquiries_source(),
     }
     answers = PACKAGE / "server" / "answers"
