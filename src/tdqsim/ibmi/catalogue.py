@@ -81,11 +81,7 @@ class Catalogue:
     def profiles(self) -> Iterator[Profile]:
         """The user profiles."""
         for name, record in self._records("profile"):
-            groups = tuple(record.get("groups", ()))
-            yield Profile(
-                name, record["allobj"], groups, record.get("disabled", False), record.get("expired", False),
-                record.get("current_library", ""), record.get("ccsid", 0),
-            )  # fmt: skip
+            yield Profile(name, **record | {"groups": tuple(record["groups"])})
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
         """The authorities of users to profiles, by (profile, user)."""
@@ -99,25 +95,15 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals, receivers and data queues; journals and queues are attached to their entries.
-
-        In stores of format 4 the records of objects may contain private authorities; these are moved to separate
-        records.
-        """
+        """Libraries, journals, receivers and data queues; journals and queues are attached to their entries."""
         private: dict[str, dict[str, str]] = {}
         for name, record in self._records("private"):
             number, _, user = name.partition("/")
             private.setdefault(number, {})[user] = record["authority"]
-        moved: dict[bytes, bytes | None] = {}
         allocations = dict(self._durable.metas(b"allocation/"))
         for number, record in self._records("object"):
-            inside = record.pop("private", {})
-            if inside and not self._readonly:
-                moved |= self.record("object", number, record) | self.private(int(number), inside)
             allocation = allocations.get(b"allocation/" + number.encode())
-            yield self._object(int(number), record, inside | private.get(number, {}), allocation)
-        if moved:
-            self._durable.commit(meta=moved)
+            yield self._object(int(number), record, private.get(number, {}), allocation)
 
     def private(self, number: int, authorities: Mapping[str, str]) -> dict[bytes, bytes | None]:
         """The records of users' private authorities to an object; an empty authority removes the user's record."""

@@ -404,8 +404,8 @@ class Latch:
         facility: ATIFACILITY at the time when its task was requested.
         began: the number, transaction and terminal of the task whose WRITEQ (for a LOGICAL queue, whose commit) reached
             the trigger level; the unit of work that was committed, in hexadecimal, empty for a WRITEQ; the time in
-            nanoseconds since 1970 UTC; and the number of records that the queue then held. None for a cycle of an
-            earlier run whose store did not record it.
+            nanoseconds since 1970 UTC; and the number of records that the queue then held. None for a cycle that began
+            at the end of another one, with records that were left.
         outcome: STAYS if its task has abended, so that only QZERO ends it; OVER if it ends with its task, because the
             queue was read to QZERO, with ``trigger_next`` TASKEND; else empty.
     """
@@ -433,12 +433,9 @@ class Latch:
 
     @classmethod
     def read(cls, queue: IntraTdQueue, stored: bytes) -> Self:
-        """The cycle from its form on the store; an older store records only that a cycle is in progress."""
-        try:
-            task, transid, termid, uow, time_ns, items = json.loads(stored)
-        except (ValueError, TypeError):
-            return cls(queue)
-        return cls(queue, (task, transid, termid, uow, time_ns, items))
+        """The cycle from its form on the store."""
+        began = json.loads(stored)
+        return cls(queue, None if began is None else tuple(began))
 
 
 def latch_key(queue: IntraTdQueue) -> bytes:

@@ -131,7 +131,7 @@ class ResourceCatalogue:
         entries = []
         for key, value in region.store.durable.metas(_PREFIX):
             record = read_entry(path, key, value)
-            self._orders[key] = order = record.get("order", 0)
+            self._orders[key] = order = record["order"]
             entries.append((order, record, resource_of(path, key, record)))
         entries.sort(key=itemgetter(0))
         if entries:
@@ -346,7 +346,7 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
             assert lock is not None, queue
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
-    for whose, image in head.get("kept", ()):
+    for whose, image in head["kept"]:
         {"ts": region.ts, "file": region.files, "starts": region.starts}[whose].restore(uow, image)
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraTdQueue):
