@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import socket
@@ -154,6 +155,24 @@ def test_a_client_that_sends_on_while_a_receive_waits_is_cut_off_and_takes_nothi
     eventually(lambda: served.do(lambda: len(queue.waiters)) == 0)
     other.ask(5, send(b"b"), template=22)
     assert served.do(lambda: queue.count) == 1
+
+
+def test_a_client_that_reads_and_stops_again_at_once_is_read_no_further(served, queue, connect):
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    (connection,) = served.servers.connections
+
+    async def is_read_after(*signs):
+        for sign in signs:
+            sign()
+        for _ in range(2):
+            await asyncio.sleep(0)  # what a sign leaves to be done follows in the next step of the loop
+        return connection._transport.is_reading()
+
+    stops, reads = connection.pause_writing, connection.resume_writing
+    for signs, wanted in (((stops,), False), ((reads, stops), False), ((reads,), True)):
+        assert asyncio.run_coroutine_threadsafe(is_read_after(*signs), served.loop).result(300) is wanted
+    assert client.ask(0x7FFE).request == 0xFFFE
 
 
 def test_a_name_of_no_service_is_refused_before_it_ends(served):

@@ -243,7 +243,7 @@ def test_a_side_that_is_behind_is_sent_no_more_and_then_goes_on(regions, monkeyp
     near, far = regions
     (connection,) = far.links.connections
     busy = threading.Event()
-    working = far.engine.submit(busy.wait)
+    working = far.engine.outside(busy.wait)  # a task would begin behind all that has arrived by then
     written = near.engine.submit(lambda: near.region.writeq_td("FARN", b"one"))
     eventually(lambda: not connection._socket.is_reading())
     busy.set()
@@ -251,6 +251,27 @@ def test_a_side_that_is_behind_is_sent_no_more_and_then_goes_on(regions, monkeyp
     written.result(300)
     near.do(lambda: near.region.writeq_td("FARN", b"two"))
     assert far.do(lambda: far.region.peek("FARN")) == [b"one", b"two"]
+
+
+def test_a_side_that_is_behind_is_sent_no_more_while_what_is_left_is_still_too_much(regions, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "untaken_bytes", 900)
+    near, far = regions
+    (connection,) = far.links.connections
+    first, between, second = threading.Event(), threading.Event(), threading.Event()
+    far.engine.outside(first.wait)
+    small = near.engine.submit(lambda: near.region.writeq_td("FARN", b"one"))
+    eventually(lambda: connection._waiting > 0)
+    far.engine.outside(lambda: between.set() or second.wait())
+    large = near.engine.submit(lambda: near.region.writeq_td("FARN", bytes(900)))
+    eventually(lambda: connection._waiting > 900)
+    first.set()
+    assert between.wait(300)
+    far.later(asyncio.sleep(0))  # by then the loop knows that the small one is taken
+    assert not connection._socket.is_reading()
+    second.set()
+    small.result(300)
+    large.result(300)
+    assert far.do(lambda: far.region.peek("FARN")) == [b"one", bytes(900)]
 
 
 def test_a_side_that_does_not_read_is_given_up(side, authority, monkeypatch):

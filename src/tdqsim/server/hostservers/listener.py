@@ -248,7 +248,7 @@ class _Connection(asyncio.Protocol):
         self._loop.call_soon(self._take_more)
 
     def _take_more(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and not self._transport.is_closing() and not self._choked:
             self._transport.resume_reading()
             self._go_on()
 

@@ -127,7 +127,7 @@ class LinkConnection(asyncio.Protocol):
 
     def _taken(self, length: int) -> None:
         self._waiting -= length
-        if self._socket is not None and not self._socket.is_closing():
+        if self._waiting <= BOUNDS["untaken_bytes"] and self._socket is not None and not self._socket.is_closing():
             self._socket.resume_reading()
 
     # -- in the engine's thread -----------------------------------------------------------------------------------
