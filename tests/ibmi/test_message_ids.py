@@ -280,7 +280,7 @@ def test_a_fault_plan_chooses(job):
     faults.add("CPF8147", operation="QSNDDTAQ", name="WORK", times=2)
     job.qsnddtaq("REST", "APPLIB", b"x")
     for _ in range(2):
-        with pytest.raises(EscapeMessage, match="CPF8147 Damage on data queue WORK in APPLIB"):
+        with pytest.raises(EscapeMessage, match=r"CPF8147 Full damage on data queue WORK in APPLIB\. VLOG-00000000\."):
             job.qsnddtaq("WORK", "APPLIB", b"x")
     job.qsnddtaq("WORK", "APPLIB", b"x")
     with pytest.raises(ValueError, match="no such message"):

@@ -76,6 +76,7 @@ def _default_values(message_id: str, operation: str, name: str, library: str) ->
     known: dict[str, tuple[str | int, ...]] = {
         "CPF9872": (operation, "QSYS", 1), "CPF9830": (library,), "CPF2151": (library, name, DTAQ),
         "CPF2207": (name, DTAQ, library), "CPF9810": (library,), "CPF9820": (library,),
+        "CPF8147": (name, "00000000", "Full", library),
     }  # fmt: skip
     if message_id in known:
         return known[message_id]

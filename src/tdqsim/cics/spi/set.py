@@ -9,7 +9,7 @@ transient data queues (IBM Docs).
 Queue        Can be set          Needs
 ===========  ==================  ===========================================================================
 intra        ENABLESTATUS        not while DISABLING; DISABLED not for names beginning with C
-intra        TRIGGERLEVEL        nothing; a cycle whose task is gone is over, as with ATI...
+intra        TRIGGERLEVEL        nothing; a cycle whose task was not attached is over, as with ATI...
 intra        ATI...              DISABLED; ATIUSERID also a queue without facility and a known user
 extra        ENABLESTATUS        as above
 extra        OPENSTATUS          nothing; a closed queue that is closed, or an open one opened, is left alone
