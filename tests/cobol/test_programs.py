@@ -9,7 +9,7 @@ import warnings
 import pytest
 from freezegun import freeze_time
 
-from tdqsim import Abend, Condition, Region, define_tdqueue, define_terminal
+from tdqsim import Abend, Condition, Region, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cobol import CobolError, CobolPrograms, CobolWarning, Options
 from tdqsim.cobol.calls import unserved
 from tdqsim.cobol.compiler import expand
@@ -758,6 +758,22 @@ def test_addresses_of_areas(workshop):
     )
     workshop.run("ADDRS")
     assert workshop.out() == [b"RUN ", b"0001"]
+
+
+def test_the_twa_has_twasize_bytes_for_all_programs_of_the_task(workshop):
+    storage = "01 P USAGE POINTER."
+    begin = "EXEC CICS ADDRESS TWA(P) END-EXEC\nSET ADDRESS OF TWA TO P\n"
+    twa = "01 TWA.\n   05 COUNTED PIC 9(4) COMP.\n   05 REST PIC X(6)."
+    write = "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(TWA) END-EXEC\n"
+    link = "MOVE 7 TO COUNTED\nEXEC CICS LINK PROGRAM('INNER') END-EXEC\n"
+    workshop.program("OUTER", storage, f"{begin}{write}{link}{write}GOBACK.", linkage=twa)
+    workshop.program("INNER", storage, f"{begin}ADD 1 TO COUNTED\nMOVE 'inside' TO REST\nGOBACK.", linkage=twa)
+    workshop.region.install([define_transaction(name="PAYP", program="OUTER", twasize=8)])
+    workshop.region.register("PAYP", workshop.programs.handler("OUTER"))
+    for _ in range(2):
+        workshop.region.start("PAYP")
+        workshop.region.run()
+    assert workshop.out() == [bytes(8), b"\0\x08inside"] * 2
 
 
 def test_an_area_at_a_bad_address_is_the_programs_abend_and_ends_no_process(workshop):

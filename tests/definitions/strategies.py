@@ -94,7 +94,7 @@ transactions = tried(
     some(
         program=words(8), status=st.sampled_from(["ENABLED", "DISABLED"]), wait=yes_no, action=st.sampled_from(["BACKOUT", "COMMIT"]),
         waittime=st.sampled_from(["00,00,00", "01,02,03"]), dtimout=st.sampled_from(["NO", "130"]), restart=yes_no,
-        priority=st.integers(0, 255), tranclass=words(8), remotesystem=words(4), remotename=words(8), twasize=st.sampled_from(["0", "100"]), ressec=yes_no, cmdsec=yes_no,
+        priority=st.integers(0, 255), tranclass=words(8), remotesystem=words(4), remotename=words(8), twasize=st.sampled_from([0, 100]), ressec=yes_no, cmdsec=yes_no,
     ),
     signature,
     name=words(4, QUEUE_LETTERS + "abc"),

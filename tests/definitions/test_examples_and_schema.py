@@ -51,7 +51,7 @@ def test_the_schema_knows_the_attributes():
 
 def test_the_schema_knows_the_other_kinds():
     assert group_schema("transaction")["properties"]["status"]["enum"] == ["ENABLED", "DISABLED", "enabled", "disabled"]
-    assert group_schema("transaction")["properties"]["twasize"] == {"description": "accepted without effect"}
+    assert group_schema("transaction")["properties"]["trprof"] == {"description": "accepted without effect"}
     assert group_schema("dtaq")["required"] == ["dtaq"]
     assert group_schema("program")["required"] == ["name"]
 

@@ -130,13 +130,13 @@ def test_twice_in_a_group():
 def test_what_has_no_effect_is_noted():
     found = parse_definitions(
         "group: G\nprofile:\n- {name: PAYPROF, printercomp: 'YES'}\nmapset:\n- name: F1\ntransaction:\n"
-        "- {name: PAYP, program: PAYPROG, twasize: 100}\n"
+        "- {name: PAYP, program: PAYPROG, trprof: 100}\n"
     )
     assert [(note.line, note.resource, note.attribute) for note in found.notes] == [
-        (3, "PROFILE(PAYPROF)", ""), (5, "MAPSET(F1)", ""), (7, "TRANSACTION(PAYP)", "twasize"),
+        (3, "PROFILE(PAYPROF)", ""), (5, "MAPSET(F1)", ""), (7, "TRANSACTION(PAYP)", "trprof"),
     ]  # fmt: skip
     assert len(found.resources) == 1
-    assert found.transactions[0].without_effect == {"twasize": "100"}
+    assert found.transactions[0].without_effect == {"trprof": "100"}
 
 
 @pytest.mark.rule("DEF-GROUP-FIRST")

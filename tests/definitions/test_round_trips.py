@@ -127,7 +127,7 @@ FULL = [
     define_transaction(
         group="G", name="pAY.", program="PAYPROG", handler="payments:post", status="DISABLED", wait="YES", waittime="93,23,59",
         action="COMMIT", dtimout="6800", spurge="NO", restart="YES", ressec="YES", cmdsec="YES", priority=255, runaway="2700000", tranclass="DFHTCL01",
-        remotesystem="CICB", remotename="FARTRAN", localq="YES", twasize="32767", taskdataloc="ANY", **STAMPS,
+        remotesystem="CICB", remotename="FARTRAN", localq="YES", twasize=32767, taskdataloc="ANY", **STAMPS,
     ),
     define_terminal(
         group="G", name="L86A", netname="NETL86A", inservice="NO", userid="ALICE", termpriority=7, typeterm="DFHLU2",

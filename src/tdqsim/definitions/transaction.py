@@ -41,6 +41,7 @@ class Transaction(Resource):
         runaway: the processor time in milliseconds, since it was last suspended, after which a task that runs a COBOL
             program ends with AICA; 0 for no limit, SYSTEM for that of the region. Python functions have no limit.
         localq: YES queues a START NOCHECK here while the link to the other region is away.
+        twasize: the bytes of the transaction work area, which ADDRESS TWA gives to COBOL programs; 0 for none.
     """
 
     kind: ClassVar[str] = "TRANSACTION"
@@ -63,6 +64,7 @@ class Transaction(Resource):
     remotename: Annotated[str, Name(8, "transaction", blank=True)] = ""
     runaway: Annotated[str, Runaway()] = "SYSTEM"
     localq: YesNo = "NO"
+    twasize: Annotated[int, Number(0, 32767)] = 0
 
     @property
     def dtimout_seconds(self) -> int | None:

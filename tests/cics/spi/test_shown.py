@@ -174,7 +174,7 @@ def test_unique_keys_of_a_path_are_refused_twice():
 ASSIGNED = {
     "APPLID": "CICSA", "SYSID": "CICA", "USERID": "CICSUSER", "PROGRAM": "PAYPROG", "STARTCODE": "TD", "FCI": b"\1",
     "FACILITY": "T001", "NETNAME": "LUNAME", "PRINSYSID": "CICA", "OPID": "CIC", "TASKPRIORITY": 7, "TRANPRIORITY": 7,
-    "LINKLEVEL": 1, "USERNAME": "CICSUSER", "RESTART": b"\0", "CWALENG": 0, "TWALENG": 0, "SCRNHT": 24, "SCRNWD": 80,
+    "LINKLEVEL": 1, "USERNAME": "CICSUSER", "RESTART": b"\0", "CWALENG": 0, "TWALENG": 120, "SCRNHT": 24, "SCRNWD": 80,
     "NEXTTRANSID": "", "TERMCODE": b"\x91\x02", "TCTUALENG": 0, "COLOR": b"\xff", "EXTDS": b"\xff", "HILIGHT": b"\xff",
 }  # fmt: skip
 
@@ -184,7 +184,7 @@ def test_what_assign_gives_a_task_at_a_terminal(option):
     got = {}
     definitions = [
         define_terminal(name="T001", netname="LUNAME"),
-        define_transaction(name="PAYP", program="PAYPROG", priority=7),
+        define_transaction(name="PAYP", program="PAYPROG", priority=7, twasize=120),
     ]
     with Region(definitions, applid="CICSA", sysid="CICA") as region:
         region.register("PAYP", lambda task: task.execute(f"ASSIGN {option}(VALUE)", got))

@@ -210,7 +210,7 @@ def _level(task: TaskBase, name: str, otherwise: object) -> object:
 
 def _twa_length(task: TaskBase) -> int:
     entry = transaction_of(task)
-    return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
+    return 0 if entry is None else entry.definition.twasize
 
 
 def _netname(task: TaskBase) -> str:
