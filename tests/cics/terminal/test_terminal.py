@@ -12,10 +12,12 @@ from tdqsim import (
     DefinitionError,
     Region,
     TdqError,
+    define_connection,
     define_tdqueue,
     define_terminal,
     define_transaction,
 )
+from tdqsim.cics import Sysplex
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions.bms import parse_bms
 from tdqsim.testing import StillClock
@@ -432,6 +434,52 @@ def test_return_below_the_highest_level_passes_nothing_on(region, options):
     region.programs.register("BELOW", lambda task: task.return_(transid="NEXT", **options))
     seen = begin(region, program, "PAYM")
     assert seen == ("INVREQ", 2)
+
+
+@pytest.mark.rule("TERM-RETURN-ABEND")
+@pytest.mark.parametrize("abends", [True, False])
+def test_the_transid_of_return_below_the_highest_level_is_gone_when_the_task_abends(region, abends):
+    def program(task):
+        task.link("BELOW")
+        if abends:
+            task.abend("OOPS")
+
+    seen = []
+    region.programs.register("BELOW", lambda task: task.return_(transid="NEXT"))
+    region.register("NEXT", lambda _task: seen.append("NEXT"))
+    region.register("PAYM", program)
+    region.screens.type("T001", "PAYM")
+    region.run()
+    region.register("PAYM", lambda _task: seen.append("PAYM"))
+    region.screens.type("T001", "PAYM")
+    region.run()
+    assert seen == (["PAYM"] if abends else ["NEXT"])
+
+
+def test_return_immediate_begins_nothing_when_the_task_abends_at_its_last_syncpoint():
+    """The other region that takes part is lost, so the task ends with ASPN."""
+    queue = define_tdqueue(name="FARQ", type="INTRA", recovstatus="LOGICAL")
+    here = [define_terminal(name="T001"), define_transaction(name="PAYM"), define_transaction(name="NEXT")]
+    seen = []
+    with Sysplex() as sysplex:
+        region = sysplex.region([*here, define_connection(name="FAR", netname="THERE")], applid="HERE", sysid="HERE")
+        far = sysplex.region([queue, define_connection(name="HERE", netname="HERE")], applid="THERE", sysid="FAR")
+
+        def program(task):
+            task.writeq_td("FARQ", b"x", sysid="FAR")
+            sysplex.link(region, far).cut()
+            task.return_(transid="NEXT", immediate=True)
+
+        region.register("PAYM", program)
+        region.register("NEXT", lambda _task: seen.append("NEXT"))
+        handle = region.screens.type("T001", "PAYM")
+        sysplex.run()
+        assert isinstance(handle.exception, Abend)
+        assert handle.exception.code == "ASPN"
+        assert seen == []
+        region.screens.type("T001", "NEXT")
+        sysplex.run()
+        assert seen == ["NEXT"]
 
 
 def test_the_length_of_the_commarea_of_return_is_not_negative(region):

@@ -406,6 +406,8 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     _say_abend(task, abend, f"{dump.file}:{dump.line}" if dump.file else "")
     termid = task._facility.name if task._facility is not None else ""
+    if task._facility is not None and task._facility.kind == "TERMINAL":
+        region.screens.of(task).forget_next()
     task.end(normal=False)
     region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)
 

@@ -112,8 +112,14 @@ class Screen:
         """Start the transaction that RETURN IMMEDIATE has named, when its task has ended."""
         region = task._region
         transid = self.next_transid
-        request = FacilityRequest(transid, lambda _facility: region.screens.begin_next(self))
+        request = FacilityRequest(
+            transid, lambda _facility: region.screens.begin_next(self) if self.next_transid else None
+        )
         region.terminal_control.when_free(self.name, request)
+
+    def forget_next(self) -> None:
+        """Forget the next transaction: its task begins, or the task that has named it abends."""
+        self.next_transid, self.next_commarea, self.next_channel = "", b"", None
 
     def started_by(self, task: TaskBase, typed: Input) -> None:
         """Record the input that started a task, even if the task never receives it; its EIB shows the key."""
@@ -226,5 +232,5 @@ class Screens:
     def begin_next(self, screen: Screen) -> TaskHandle:
         """Start the transaction that RETURN TRANSID has named for a terminal."""
         transid, commarea, channel = screen.next_transid, screen.next_commarea, screen.next_channel
-        screen.next_transid, screen.next_commarea, screen.next_channel = "", b"", None
+        screen.forget_next()
         return self._begin(transid, screen.name, commarea, channel)
