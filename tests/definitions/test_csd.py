@@ -366,6 +366,7 @@ def test_a_job_in_lower_case():
         ("0LIST GROUP(G)\n  TDQUEUE(Q1)  GROUP(G)\n  TYPE(INTRA)\n", ["Q1"]),
         ("  TDQUEUE(Q1)  GROUP(G)\n1  CICS UTILITY TRANSID(NO)  PAGE   2\n  TYPE(INTRA)\n  TDQUEUE(Q2) GROUP(G) TYPE(INTRA)", ["Q1", "Q2"]),
         ("define\n tdqueue(q1) group(g) type(intra)\n", ["Q1"]),
+        ("LISTING 1) OF 2\n  TDQUEUE(Q1)  GROUP(G)  TYPE(INTRA)\n", ["Q1"]),
         ("GROUP(A)\nGROUP(B)\nTDQUEUE(Q1) GROUP(G) TYPE(INTRA)\nGROUP(C)\nGROUP(D)\n", ["Q1"]),
     ],
 )  # fmt: skip

@@ -78,3 +78,12 @@ def test_data_queues_in_cl_come_back() -> None:
     back = parse_cl(text)
     assert list(back.reports) == []
     assert [each.attributes() for each in back.definitions.dtaqs] == [each.attributes() for each in queues]
+
+
+def test_crtdtaq_in_cl_is_continued_behind_column_76() -> None:
+    one, two = (
+        export_cl(Definitions.of([define_dtaq(dtaq="APPLIB/ORDERS", maxlen=80, text="x" * length)]))[0]
+        for length in (29, 30)
+    )
+    assert one.splitlines() == [f"CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80) TEXT('{'x' * 29}')"]
+    assert two.splitlines() == ["CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80) +", f"          TEXT('{'x' * 30}')"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics import Abend, Condition, Region, Sysplex, Task
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions import (
     define_connection,
@@ -723,3 +723,30 @@ def test_only_a_whole_output_of_a_routed_task_is_shown(at: int | None, value: An
     assert screen.sent == []
     with pytest.raises(Condition, match="cannot be read"):
         read_input(["ENTER", "text", {"A": 1}, 0])
+
+
+def test_dtimout_does_not_end_the_wait_of_a_relay_for_the_user_of_its_terminal() -> None:
+    """The user may think for an hour: DTIMOUT(5) is the limit of waits inside one command of a program."""
+    here = [
+        define_terminal(name="T001"),
+        define_connection(name="AOR", netname="AORREG"),
+        define_transaction(name="PAYX", remotesystem="AOR", dtimout="5"),
+    ]
+    there = [define_connection(name="TOR", netname="TORREG"), define_transaction(name="PAYX")]
+    seen = []
+
+    def program(task: Task) -> None:
+        task.receive()
+        seen.append(task.text(task.receive()))
+
+    with Sysplex(at_once=False) as sysplex:
+        owner = sysplex.region(here, applid="TORREG", sysid="TOR")
+        sysplex.region(there, applid="AORREG", sysid="AOR").register("PAYX", program)
+        handle = owner.screens.type("T001", "PAYX")
+        sysplex.dispatcher.run_ready()
+        sysplex.clock.advance(3600)
+        sysplex.dispatcher.run_ready()
+        assert not handle.done
+        owner.screens.type("T001", "here I am")
+        sysplex.run()
+        assert (handle.exception, seen) == (None, ["here I am"])

@@ -300,6 +300,15 @@ def test_length_says_how_much_is_written_and_how_much_of_a_record_a_browse_may_g
         assert (caught.value.name, caught.value.resp2, caught.value.data) == ("LENGERR", 11, b"A1 ")
 
 
+@pytest.mark.parametrize("command", ["READ", "READNEXT"])
+def test_lengerr_leaves_the_length_of_the_whole_record_in_length(task, command):
+    task.startbr("ACCT", b"A2")
+    got = {"KEY": b"A2", "LEN": 6}
+    with pytest.raises(Condition, match="LENGERR"):
+        task.execute(f"{command} FILE('ACCT') INTO(REC) LENGTH(LEN) RIDFLD(KEY)", got)
+    assert (got["REC"], got["LEN"], got["KEY"]) == (b"A2 rec", 9, b"A2")
+
+
 def test_write(task):
     task.write_file("ACCT", b"B2 record", b"B2")
     assert refused(task.write_file, "ACCT", b"B2 record", b"B2") == ("DUPREC", 150)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from freezegun import freeze_time
@@ -146,6 +147,7 @@ def test_each_queue_that_could_not_be_changed_says_why(reg):
     assert result.errors == 3
     assert "RESPONSE: 3 ERRORS" in result.text
     bad = cemt(reg, "S TD(MYQ1) TRI(99999)")
+    assert re.search(r"RESPONSE: 1 ERROR\b", bad.text)
     assert bad.rows[0].condition.resp is Resp.INVREQ
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tdqsim import Sysplex
@@ -161,7 +163,7 @@ def test_nothing_there_is_one_error(resource):
     """What the screen says, who asks for the number is told, and so is who runs the command."""
     with made() as reg:
         result = cemt(reg, f"I {resource}")
-        assert "RESPONSE: 1 ERROR" in result.text
+        assert re.search(r"RESPONSE: 1 ERROR\b", result.text)
         assert "NOT FOUND" in result.text
         assert (result.errors, result.as_dict()["errors"]) == (1, 1)
         assert cemt(reg, f"I {resource.partition('(')[0]} ?").errors == 0
@@ -251,6 +253,8 @@ def test_files_programs_terminals_and_ts_queues(others):
     assert (shown["OPENSTATUS"], shown["RECOVSTATUS"]) == ("OPEN", "NOTRECOVABLE")
     assert [row.name for row in cemt(reg, "I PROG").rows] == ["PAYPROG", "SUBP"]
     assert "Prog(SUBP    )  Ena" in cemt(reg, "CEMT- I PROG(SUBP)").text
+    reg.writeq_ts("APPLES", b"one")
+    assert [row.name for row in cemt(reg, "I TSQ").rows] == ["APPLES", "BASKET"]
     queue = cemt(reg, "I TSQ(BASK*)").rows[0]
     assert (queue.name, queue.values.numitems, queue.values.flength) == ("BASKET", 2, 8)
     assert (queue.values.maxitemlen, queue.values.minitemlen) == (5, 3)
