@@ -197,7 +197,7 @@ def test_cvdas_of_one_number_are_names_of_one_thing():
 
 def test_the_forms_of_an_inquiry_and_its_set_share_a_group_of_eibfn():
     """Single, START, NEXT and END are options of one command; ENQ is another name of UOWENQ; SET is the second function of the group."""
-    second = {"TRANCLASS": (b"\x1c", b"\x1e"), "TRANDUMPCODE": (b"\x12", b"\x14")}
+    second = {"TRANCLASS": (b"\x1a", b"\x1c"), "TRANDUMPCODE": (b"\x12", b"\x14")}
     for command, code in EIBFN.items():
         verb, _, rest = command.partition(" ")
         resource = rest.split(" ")[0].replace("ENQ", "UOWENQ").replace("UOWUOW", "UOW")
