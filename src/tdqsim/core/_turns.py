@@ -204,12 +204,10 @@ class Turns:
                     raise
                 fiber.exception = RuntimeError(f"{fiber} raised GreenletExit, which no program may raise")
                 fiber.exception.__cause__ = error
-                if fiber.abandon is not None:
-                    fiber.abandon()
+                fiber.abandon()
             except Exception as error:  # noqa: BLE001  (any exception of the function is the fiber's result)
                 fiber.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
-                if fiber.abandon is not None:
-                    fiber.abandon()  # the function may have failed before it did anything, as for lack of memory
+                fiber.abandon()  # the function may have failed before it did anything, as for lack of memory
             self._finish(fiber)
             del call, fiber  # an idle worker must not keep them alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
@@ -259,8 +257,7 @@ class Turns:
                 self.add_ready(fiber)
             fiber.in_ready = fiber.worker not in running or fiber in known
         for fiber in ended:
-            if fiber.abandon is not None:
-                fiber.abandon()
+            fiber.abandon()
 
     def _keep_ready(self, fibers: Collection[Fiber]) -> None:
         """Replace the ready fibers; an interrupt in between leaves some in the queue twice, which is harmless."""

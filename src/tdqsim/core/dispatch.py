@@ -86,6 +86,7 @@ class Dispatcher(Turns):
         current: the fiber that runs, or the outside fiber.
         thread: identifier of the thread it belongs to; -1 in a forked child, where it belongs to no thread.
         ready: the ready fibers, in the order in which they became ready; always the same object.
+        numbers: the numbers of the fibers that it will make.
         deadlines: the heap of :class:`~tdqsim.core.deadlines.Agenda`; always the same object.
         on_idle: callables run whenever no fiber is ready, before time moves; shared commits are made here.
         on_dispatch: called with each fiber that is about to run, for traces; or None.
@@ -97,8 +98,8 @@ class Dispatcher(Turns):
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
+        self.numbers = count()
         super().__init__(Fiber(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
-        self._numbers = count(1)
         self._waiting_outside = False
         self._asked = 0  # the number of turns when the attempts of all waiting fibers were last repeated
         self._asked_outside = 0  # the number of turns when the program outside last tried its attempt
@@ -109,19 +110,18 @@ class Dispatcher(Turns):
 
     # -- starting and running -------------------------------------------------------------------------------------
 
-    def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None, local: Any = None) -> Fiber:
+    def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None) -> Fiber:
         """Make a fiber that runs ``call``; it is ready at once and runs when it is dispatched.
 
         Args:
             call: the function.
             name: its name: text, or an object whose ``str()`` is the name.
             owner: the region or system that it belongs to.
-            local: data that the owner keeps with the fiber.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
-        return self.begin(Fiber(self, name, owner, call, local))
+        return self.begin(Fiber(self, name, owner, call))
 
     def begin(self, fiber: S) -> S:
         """Make a new fiber ready. If this method raises an exception, the fiber never runs.
@@ -132,7 +132,6 @@ class Dispatcher(Turns):
         if self.thread != get_ident():
             self.check_thread()
         try:
-            fiber.number = next(self._numbers)
             self._live[fiber.number] = fiber
             self.add_ready(fiber)
             fiber.in_ready = True

@@ -91,8 +91,7 @@ class WaitQueue:
 class Fiber(Generic[T_co]):
     """One task of a dispatcher, whose program returns T_co; also the handle for the code that started it.
 
-    The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an exception
-    has ended the fiber, maybe before its function did anything.
+    The first argument is its dispatcher, ``local`` what its owner keeps with it, the others are those of ``spawn``.
 
     Attributes:
         name: the text of the object that was passed as its name, for people and traces.
@@ -118,9 +117,9 @@ class Fiber(Generic[T_co]):
     """
 
     __slots__ = (
-        "__dict__", "_name", "abandon", "call", "dispatcher", "done", "in_ready", "local", "number", "owner", "value",
-        "worker",
+        "__dict__", "_name", "call", "dispatcher", "done", "in_ready", "local", "number", "owner", "value", "worker",
     )  # fmt: skip
+    value: Any
 
     # What most fibers never change: a new one does not set it.
     deadline_ns: int | None = None
@@ -138,18 +137,15 @@ class Fiber(Generic[T_co]):
         owner: object = None,
         call: Callable[[], Any] | None = None,
         local: Any = None,
-        abandon: Callable[[], object] | None = None,
     ) -> None:
         self.dispatcher = dispatcher
-        self.number = 0
+        self.number = next(dispatcher.numbers)
         self._name = name
         self.owner = owner
         self.call = call
         self.local = local
-        self.abandon = abandon
         self.done = self.in_ready = False
         self.worker: greenlet | None = None
-        self.value: Any
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"
@@ -159,6 +155,9 @@ class Fiber(Generic[T_co]):
     def name(self) -> str:
         """See the class."""
         return str(self._name)
+
+    def abandon(self) -> None:
+        """Called when an exception has ended it, maybe before its function did anything."""
 
     @property
     def ended(self) -> WaitQueue:

@@ -169,8 +169,6 @@ class TaskBase(TaskData):
             self._settled = self._unit is None
             if self._entered and self._settled:
                 self._block = None
-            if self._request is not None:
-                self._fiber = None  # a triggered task: no caller has the handle, so break the reference cycle
 
     def _leave_region(self, *, normal: bool) -> None:
         """After the end of its unit of work: apply QZEROs, free ENQs and the facility, continue the trigger cycle."""
@@ -197,6 +195,7 @@ class TaskBase(TaskData):
             region.limits.left(self)
         if self._request is not None:
             region.ati.task_ended(self._request, normal=normal)
+            self._fiber = None  # no caller has the handle of a triggered task, so break the reference cycle
         if facility is not None:
             region.ati.serve(facility)
 

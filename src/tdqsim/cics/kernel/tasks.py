@@ -157,7 +157,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task._level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task._fiber = handle = TaskHandle(dispatcher, task, region, task._run, task, task.end)
+        task._fiber = handle = TaskHandle(dispatcher, task, region, task._run, task)
         try:
             self.known[number] = task
             entry.attaches += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.core.fiber import Fiber, T_co
 
@@ -10,6 +12,11 @@ class TaskHandle(Fiber[T_co]):
     """A task that :meth:`Region.start <tdqsim.cics.Region.start>` has started, whose program returns T_co."""
 
     __slots__ = ()
+    _name: Any  # the task
+
+    def abandon(self) -> None:
+        """End the task, since it was not ended by its program."""
+        self._name.end()
 
     @property
     def abend(self) -> Abend | None:

@@ -64,8 +64,8 @@ class TaskData:
     """
 
     __slots__ = (
-        "__dict__", "_dtimout_ns", "_ended", "_fiber", "_handles", "_outside", "_program", "_queues", "_region",
-        "_request", "_settled", "_startcode", "_unit", "_work", "eib", "number", "transid", "userid",
+        "__dict__", "_dtimout_ns", "_ended", "_handles", "_outside", "_program", "_queues", "_region", "_request",
+        "_startcode", "_unit", "_work", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
@@ -78,8 +78,9 @@ class TaskData:
     condition: Condition | None = None
     _block: object = None
     _browses: Mapping[str, Any] = MappingProxyType({})
-    _entered = _implicit = _recorded = False
+    _entered = _implicit = _recorded = _settled = False
     _facility: Facility | None = None
+    _fiber: Fiber | None = None
     _level: ProgramLevel | None = None
     _qzero: Mapping[IntraTdQueue, int] = MappingProxyType({})
     _start_data: StartRequest | None = None
@@ -106,9 +107,8 @@ class TaskData:
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self._startcode = startcode
         self._request = request
-        self._outside = self._ended = self._settled = False
+        self._outside = self._ended = False
         self._handles = NO_HANDLES
-        self._fiber: Fiber | None = None
         self._dtimout_ns = dtimout_ns
         self._unit: UnitOfWork | None = None
         self._queues: Mapping[str, RequestTarget] = region.directory.queues
