@@ -103,11 +103,10 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
             dispatcher.check_thread()
         if tasks.unfinished:
             tasks.finish_ends()
-        task, tasks.spare = tasks.spare, None
         if core.closed:
             raise RegionClosed(f"the region {core.applid} {core.why_closed}")
-        if task is None:
-            task = tasks.alone()
+        task = tasks.spare or tasks.alone()
+        tasks.spare = None
         task.number = task.eib.eibtaskn = tasks.next_number()
         try:
             value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[arg-type, call-arg]
@@ -121,7 +120,7 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
             give_up(task)  # frees the locks by assignments alone, which an interrupt cannot stop half-way
             tasks.finish_ends()
             raise
-        if task._qzero or task._browses or core.enqueues:
+        if task._qzero or core.enqueues:
             task.end(normal=True)
         else:
             tasks.spare = task
@@ -415,7 +414,7 @@ class Region(RegionBase):
 
     @security.setter
     def security(self, policy: SecurityPolicy | None) -> None:
-        self._core.security = policy
+        self._core.set_security(policy)
 
     # -- resources ------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ from tdqsim.facts import Cvda, notice_words
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-    from tdqsim.cics.model.queue import IntraTdQueue
+    from tdqsim.cics.model.queue import Latch
     from tdqsim.cics.queues.datasets import DataSets
     from tdqsim.cics.region import Region
     from tdqsim.datasets import DataSetDirectory
@@ -138,7 +138,6 @@ class RegionCore(RegionData):
         self.closed = self.failed = self.started = False
         self.why_closed = "is closed"
         self.start_type = ""
-        self._security: SecurityPolicy | None = None
         self._take_policy(security)
         self.is_watched = False
         self._hook: Hook | None = None
@@ -381,18 +380,18 @@ class _Started:
 def _resume_starts(region: RegionCore) -> None:
     """Continue trigger cycles and STARTs of the last run as soon as a command or ``run()`` dispatches tasks."""
     due = [
-        PendingStart(queue, queue.name, partial(_schedule, region, queue))
-        for queue in restart.pending_triggers(region)
-        if region.ati.resume(queue)
+        PendingStart(latch, latch.queue.name, partial(_schedule, region, latch))
+        for latch in restart.pending_triggers(region)
+        if region.ati.resume(latch)
     ]
     due += [PendingStart(each, each.reqid, partial(region.starts.process, each)) for each in region.starts.go_on()]
     if due:
         region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of starts", owner=region)
 
 
-def _schedule(region: RegionCore, queue: IntraTdQueue) -> None:
-    if region.tdqueues.get(queue.name) is queue and queue.latched is not None:
-        region.ati.schedule(queue)
+def _schedule(region: RegionCore, latch: Latch) -> None:
+    if region.tdqueues.get(latch.queue.name) is latch.queue and latch.queue.latched is latch:
+        region.ati.schedule(latch)
 
 
 # -- the end -----------------------------------------------------------------------------------------------------------

@@ -96,9 +96,12 @@ class Notices:
         wordings: the texts of events.
         time_ns: the present time.
         log: the log of the region or system.
+
+    Attributes:
+        counts: the notices that last, by resource, then by id and reason, each with how often it was given.
     """
 
-    __slots__ = ("_counts", "_kept", "_log", "_silent", "_subscribers", "_time_ns", "_wordings", "source")
+    __slots__ = ("_kept", "_log", "_silent", "_subscribers", "_time_ns", "_wordings", "counts", "source")
 
     def __init__(
         self, source: str, wordings: Wordings, time_ns: Callable[[], int], log: EventLog | None = None
@@ -106,9 +109,7 @@ class Notices:
         self.source = source
         self._wordings, self._time_ns, self._log = wordings, time_ns, log
         self._kept: deque[Notice] = deque()
-        self._counts: dict[
-            str, dict[tuple[str, str], tuple[int, Notice]]
-        ] = {}  # those that last, by resource; id, reason
+        self.counts: dict[str, dict[tuple[str, str], tuple[int, Notice]]] = {}
         self._subscribers: list[Subscriber] = []
         self._silent = False
 
@@ -120,9 +121,6 @@ class Notices:
 
     def __getitem__(self, index: int) -> Notice:
         return self._kept[index]
-
-    def __bool__(self) -> bool:
-        return bool(self._kept)
 
     def __repr__(self) -> str:
         return f"<Notices of {self.source}: {len(self._kept)}>"
@@ -182,7 +180,7 @@ class Notices:
         return self._add(notice)
 
     def _add(self, notice: Notice) -> bool:
-        key, counts = (notice.id, notice.reason), self._counts.setdefault(notice.resource, {})
+        key, counts = (notice.id, notice.reason), self.counts.setdefault(notice.resource, {})
         if key in counts:
             times, said = counts[key]
             counts[key] = times + 1, said
@@ -191,11 +189,11 @@ class Notices:
         self._kept.append(notice)
         if len(self._kept) > _KEPT:
             oldest = self._kept.popleft()
-            forgotten, gone = self._counts.get(oldest.resource, {}), (oldest.id, oldest.reason)
+            forgotten, gone = self.counts.get(oldest.resource, {}), (oldest.id, oldest.reason)
             if gone in forgotten and forgotten[gone][1] is oldest:  # it may have ended, and been said anew
                 del forgotten[gone]
             if not forgotten:
-                self._counts.pop(oldest.resource, None)
+                self.counts.pop(oldest.resource, None)
         for subscriber in tuple(self._subscribers):
             subscriber(notice)
         if not self._subscribers and not self._silent:
@@ -204,16 +202,16 @@ class Notices:
 
     def over(self, resource: str, message_id: str = "") -> None:
         """The cause of a resource's notices, or of those with one id, has ended; it gets a new notice if it returns."""
-        counts = self._counts.get(resource)
+        counts = self.counts.get(resource)
         if counts is not None:
             left = {key: said for key, said in counts.items() if message_id not in ("", key[0])}
-            self._counts[resource] = left
+            self.counts[resource] = left
             if not left:
-                del self._counts[resource]
+                del self.counts[resource]
 
     def times(self, notice: Notice) -> int:
         """How often a notice was given while its cause lasts; 1 if its cause has ended."""
-        return self._counts.get(notice.resource, {}).get((notice.id, notice.reason), (1, notice))[0]
+        return self.counts.get(notice.resource, {}).get((notice.id, notice.reason), (1, notice))[0]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -234,7 +232,7 @@ class Notices:
     def lasting(self) -> tuple[Notice, ...]:
         """Those whose cause has not ended, as far as is known."""
         last = {(each.id, each.resource, each.reason): each for each in self._kept}
-        return tuple(each for each in last.values() if (each.id, each.reason) in self._counts.get(each.resource, ()))
+        return tuple(each for each in last.values() if (each.id, each.reason) in self.counts.get(each.resource, ()))
 
 
 def own_lines(error: BaseException) -> str:

@@ -22,7 +22,7 @@ class Info:
     __slots__ = ("_values",)
 
     def __init__(self, values: Mapping[str, object] | None = None) -> None:
-        self._values: Mapping[str, Any] = {} if values is None else values
+        self._values: Mapping[str, Any] = values or {}
 
     def __getitem__(self, option: str) -> Any:
         return self._values[option.upper()]

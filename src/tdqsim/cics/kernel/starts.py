@@ -46,7 +46,6 @@ from tdqsim.errors import StoreDamaged
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import Facility, TaskData
-    from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
 
 _RECOVERABLE: Final = b"ic/r/"
@@ -82,8 +81,8 @@ def start_inserts(region: RegionData, transid: str, queue: str = "") -> dict[str
     return {"resource": resource, "transid": transid, "handler": handler, "program": program}
 
 
-def attachable(region: RegionData, transid: str, queue: str = "") -> TransactionEntry | None:
-    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written.
+def report_not_attachable(region: RegionData, transid: str, queue: str = "") -> None:
+    """Write the message and the notice with the reason why no task of a transaction can be attached.
 
     Args:
         region: the region.
@@ -91,12 +90,10 @@ def attachable(region: RegionData, transid: str, queue: str = "") -> Transaction
         queue: the queue whose trigger starts it, for the notice; empty for another start.
     """
     entry = region.transactions.get(transid)
-    why = "DFHAC2001" if entry is None else entry.why_not()
-    if why is None:
-        return entry
-    region.messages.write(why, transid=transid, program="" if entry is None else entry.program_name)
+    message, program = ("DFHAC2001", "") if entry is None else (entry.why_not(), entry.program_name)
+    assert message is not None, entry
+    region.messages.write(message, transid=transid, program=program)
     region.notices.say(why_not_attachable(region, transid), **start_inserts(region, transid, queue))
-    return None
 
 
 def may_start(region: RegionData, transid: str, user: str, facility: Facility | None, queue: str = "") -> bool:
@@ -306,9 +303,13 @@ class Starts:
         region = self._region
         self._leave_line(request)
         if request.handle is None:
-            entry = attachable(region, request.transid)
+            entry = region.transactions.get(request.transid)
+            if entry is None or entry.why_not():
+                report_not_attachable(region, request.transid)
+                self._drop(request)
+                return
             user = request.userid if facility is None else facility.userid or region.options.dfltuser
-            if entry is None or not may_start(region, request.transid, user, facility):
+            if not may_start(region, request.transid, user, facility):
                 self._drop(request)
                 return
             level = None

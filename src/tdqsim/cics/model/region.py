@@ -255,7 +255,7 @@ class AtiPart(Protocol):
     def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str, str] | None: ...
     def obstacle(self, queue: IntraTdQueue) -> Notice | None: ...
     def why_it_waits(self, facility: Facility) -> str | None: ...
-    def schedule(self, queue: IntraTdQueue) -> None: ...
+    def schedule(self, latch: Latch) -> None: ...
     def serve(self, facility: Facility) -> None: ...
     def begin_request(self, request: Latch | FacilityRequest, facility: Facility) -> None: ...
     def emptied(self, queue: IntraTdQueue, cycle: int | None = None) -> None: ...
@@ -265,7 +265,7 @@ class AtiPart(Protocol):
     def cycle_of(self, uow: UnitOfWork) -> str: ...
     def hold(self, uow: UnitOfWork) -> None: ...
     def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None: ...
-    def resume(self, queue: IntraTdQueue) -> bool: ...
+    def resume(self, latch: Latch) -> bool: ...
 
 
 class DirectoryPart(Protocol):
@@ -382,7 +382,7 @@ class RegionData:
     is_watched: bool
     _hook: Hook | None
     _recorder: Recorder | None
-    _security: SecurityPolicy | None
+    security: SecurityPolicy | None
     cold_start_abstime: int
     aside: Store | None
     machine: MachinePart | None
@@ -429,20 +429,15 @@ class RegionData:
 
     # -- recorders and hooks ------------------------------------------------------------------------------------------
 
-    @property
-    def security(self) -> SecurityPolicy | None:
-        """The security policy; None checks nothing."""
-        return self._security
-
-    @security.setter
-    def security(self, policy: SecurityPolicy | None) -> None:
+    def set_security(self, policy: SecurityPolicy | None) -> None:
+        """Replace the security policy."""
         self._take_policy(policy)
         self.directory.refresh_all()
 
     def _take_policy(self, policy: SecurityPolicy | None) -> None:
         check_user(policy, self.options.dfltuser, "dfltuser")
         check_user(policy, self.options.regionuserid, "regionuserid")
-        self._security = policy
+        self.security = policy
 
     @property
     def hook(self) -> Hook | None:

@@ -49,7 +49,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.kernel.starts import attachable, may_start, start_inserts, why_not_attachable
+from tdqsim.cics.kernel.starts import may_start, report_not_attachable, start_inserts, why_not_attachable
 from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.space import NEVER
@@ -147,7 +147,7 @@ class Ati:
             if queue.latched.facility != "FILE":  # the request exists, but may not have been served
                 self.serve(self._region.terminal_control.get(queue.latched.facility, queue.facilityid))
             return
-        self.schedule(queue)
+        self.schedule(queue.latched)
         queue.fire_at = NEVER
 
     def would_start(self, queue: IntraTdQueue, items: int) -> bool:
@@ -197,19 +197,19 @@ class Ati:
         is_away = connection is not None and connection.inservice != "YES"
         return "trigger_connection_away" if is_away else "trigger_connection_released"
 
-    def schedule(self, queue: IntraTdQueue) -> None:
-        """Schedule the task of the queue's cycle."""
+    def schedule(self, latch: Latch) -> None:
+        """Schedule the task of a cycle."""
+        queue = latch.queue
         if self._resumed:
             self._resumed.discard(queue)
-        latch = queue.latched
-        assert latch is not None, queue
         latch.facility = queue.atifacility
         if latch.facility == "FILE":
             self._attach(latch, None)
         else:
-            self._wait_for_facility(queue, latch)
+            self._wait_for_facility(latch)
 
-    def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
+    def _wait_for_facility(self, latch: Latch) -> None:
+        queue = latch.queue
         facility = self._region.terminal_control.get(latch.facility, queue.facilityid)
         facility.requests.append(latch)
         if (event := self.why_it_waits(facility)) is not None:
@@ -237,29 +237,28 @@ class Ati:
         if isinstance(request, Latch):
             self._attach(request, facility)
         else:
-            if self._region.notices:
+            if self._region.notices.counts:
                 self._region.notices.over(f"TERMINAL({facility.name})")
             request.attach(facility)
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
-        entry = attachable(region, queue.transid, queue.name)
-        if entry is None:
+        transid, security, userid = queue.transid, region.security, region.options.dfltuser
+        entry = region.transactions.get(transid)
+        if entry is None or entry.why_not():
+            report_not_attachable(region, transid, queue.name)
             return
-        userid = queue.userid
-        if facility is not None:
-            userid = facility.userid
-            if self._gives_up(queue):
+        if facility is not None and self._gives_up(queue):
+            return
+        if security is not None:
+            userid = (queue.userid if facility is None else facility.userid) or userid
+            if not security.knows_user(userid):  # a security policy of an earlier run may have known this user
+                region.notices.say("ati_user_not_known", queue=queue.name, transid=transid, userid=userid)
                 return
-        if not userid or (security := region.security) is None:
-            userid = region.options.dfltuser
-        elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
-            region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
-            return
-        if region.security is not None and not may_start(region, queue.transid, userid, facility, queue.name):
-            return
+            if not may_start(region, transid, userid, facility, queue.name):
+                return
         queue.triggers += 1
-        if region.notices:
+        if region.notices.counts:
             region.notices.over(_title(queue))
         region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
@@ -291,7 +290,7 @@ class Ati:
         elif self._one_by_one and self._runs(queue):
             queue.latched.outcome = OVER
         else:
-            self._over(queue)
+            self._over(queue.latched)
             self._check_left(queue)
 
     def trigger_changed(self, queue: IntraTdQueue) -> None:
@@ -301,7 +300,7 @@ class Ati:
             return
         held = self._holder(queue)
         if held is None:
-            self._over(queue)
+            self._over(queue.latched)
         elif held.outcome is STAYS:
             held.outcome = OVER
 
@@ -317,12 +316,11 @@ class Ati:
     def gone(self, queue: IntraTdQueue) -> None:
         """End the cycle of a queue that is discarded or replaced, even if it is held."""
         self._region.notices.over(_title(queue))
-        self._over(queue)
+        if queue.latched is not None:
+            self._over(queue.latched)
 
-    def _over(self, queue: IntraTdQueue) -> None:
-        latch = queue.latched
-        if latch is None:
-            return
+    def _over(self, latch: Latch) -> None:
+        queue = latch.queue
         if queue.recovstatus != "NO":
             self._region.committer.note(latch_key(queue), None)
         queue.latched, queue.fire_at = None, queue.armed_at
@@ -371,15 +369,15 @@ class Ati:
         if self._held and (held := self._holder(queue)) is not None:
             held.outcome = held.outcome or outcome
         else:
-            self._go_on(queue, outcome)
+            self._go_on(latch, outcome)
             if latch.outcome is OVER:
                 self._check_left(queue)
 
-    def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
-        if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
-            self._over(queue)
-        elif outcome is AGAIN and not self._has_task(queue):  # an interrupted call may have scheduled it already
-            self.schedule(queue)
+    def _go_on(self, latch: Latch, outcome: str) -> None:
+        if outcome is OVER or (outcome is AGAIN and not (latch.transid and latch.queue.triggerlevel)):
+            self._over(latch)
+        elif outcome is AGAIN and not self._has_task(latch.queue):  # an interrupted call may have scheduled it already
+            self.schedule(latch)
 
     # -- held -----------------------------------------------------------------------------------------------------
 
@@ -417,25 +415,24 @@ class Ati:
         if queue.latched is None or self._holder(queue) is not None:
             return
         if held.restarted and not held.outcome:
-            if self.resume(queue):
-                self.schedule(queue)
+            if self.resume(queue.latched):
+                self.schedule(queue.latched)
         else:
-            self._go_on(queue, held.outcome)
+            self._go_on(queue.latched, held.outcome)
 
-    def resume(self, queue: IntraTdQueue) -> bool:
+    def resume(self, latch: Latch) -> bool:
         """At a restart, continue the cycle of a TERMINAL or SYSTEM queue, and end that of a FILE queue.
 
         Returns:
             Whether it continues; then the caller must schedule a task for it.
         """
+        queue = latch.queue
         if self._holder(queue) is not None:
             queue.fire_at = NEVER
             return False
         if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
-            self._over(queue)
+            self._over(latch)
             return False
-        latch = queue.latched
-        assert latch is not None, queue
         latch.cycle = queue.cycle = queue.cycle + 1
         queue.fire_at = NEVER
         self._resumed.add(queue)

@@ -194,8 +194,7 @@ def values_of(
         resource, type_name, options
     )
     values = template.copy()
-    if names:
-        values.update(zip(names, attributes(thing)))  # noqa: B905  (there are two attributes more)
+    values.update(zip(names, attributes(thing)))  # noqa: B905  (there are two attributes more)
     for name, read in others:
         values[name] = read(thing, region)
     for name, fit in texts:

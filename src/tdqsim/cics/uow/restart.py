@@ -385,8 +385,8 @@ def show_latches(region: Region) -> None:
             region.ati.arm(queue)
 
 
-def pending_triggers(region: Region) -> list[IntraTdQueue]:
-    """The queues whose ATI cycle was on when the last run ended. A recoverable queue keeps the record of it.
+def pending_triggers(region: Region) -> list[Latch]:
+    """The ATI cycles that were on when the last run ended. A recoverable queue keeps the record of it.
 
     A non-recoverable queue has one only after a normal end; after any other end the queue is empty.
     """
@@ -397,7 +397,7 @@ def pending_triggers(region: Region) -> list[IntraTdQueue]:
             region.committer.note(key, None)
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
             queue.latched = Latch.read(queue, kept)
-            pending.append(queue)
+            pending.append(queue.latched)
     return pending
 
 
