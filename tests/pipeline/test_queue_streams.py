@@ -36,6 +36,7 @@ from tdqsim.pipeline.queues import (
     read_range,
     read_task,
     trim,
+    trim_finished,
 )
 
 QUEUES = [IntraQueue(name="ONE"), IntraQueue(name="TWO", recovstatus="LOGICAL")]
@@ -157,6 +158,25 @@ def test_a_stream_may_begin_before_the_first_entry_is_committed(tmp_path: Path) 
         assert next_offsets(chosen, start, rows=0, size=0, target=None) == start
         process.communicate("\n")
     assert batches(chosen, after=start) == [[b"first"]]
+
+
+def test_offsets_of_another_format_are_refused_in_words(store: Path) -> None:
+    chosen = options(store)
+    start = first_offsets(chosen)
+    assert {place["format"] for place in start.values()} == {1}
+    end = next_offsets(chosen, start, rows=0, size=0, target=None)
+    later = {name: place | {"format": 2} for name, place in end.items()}
+    words = "queue ONE: the checkpoint has offsets of format 2; this tdqsim reads format 1: continue with the version"
+    with pytest.raises(DatasetError, match=words):
+        next_offsets(chosen, later, rows=0, size=0, target=None)
+    with pytest.raises(DatasetError, match=words):
+        ranges(chosen, start, later)
+    for name, text in (("offsets", f"v1\n{{}}\n{json.dumps(later)}"), ("commits", "v1\n{}")):
+        (store.parent / "check" / name).mkdir(parents=True)
+        (store.parent / "check" / name / "0").write_text(text)
+    with pytest.raises(DatasetError, match=words):
+        trim_finished(store, "tdqueue", store.parent / "check")
+    assert len(on(store, "ONE")) == 10
 
 
 def test_a_long_range_is_cut(store: Path) -> None:

@@ -4,10 +4,10 @@ Each read opens the store read-only and sees the last commit, even while another
 nothing; :func:`trim` takes records off and needs the store for itself.
 
 An offset of a stream contains, for each queue, the sequence number of the last record of a batch, how many records of
-the queue the stream has read so far, and the incarnation of the queue. A number belongs to one record for ever: the
-store keeps it with the record and gives it to no other, whatever reads take off the queue. It says where to continue.
-The other two detect, also after a restart, when that would be wrong: records of the range are gone, or the queue was
-deleted or created again since.
+the queue the stream has read so far, the incarnation of the queue, and the version of this format. A number belongs to
+one record for ever: the store keeps it with the record and gives it to no other, whatever reads take off the queue. It
+says where to continue. The number of records and the incarnation detect, also after a restart, when that would be
+wrong: records of the range are gone, or the queue was deleted or created again since.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
+from tdqsim.facts import FORMATS
 from tdqsim.hosting import Entry, codepage
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.limits import BOUNDS
@@ -43,6 +44,7 @@ QUEUES: Final = schema(
 )
 """A queue: its contents in figures; its first number, null when it is empty, and the last number given."""
 
+_FORMAT: Final = FORMATS["stream of queues"]
 _PAGE: Final = codepage(37)
 _BATCH: Final = 8192
 _BATCH_BYTES: Final = 16 * 2**20
@@ -155,7 +157,7 @@ def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, i
     if not done:
         raise DatasetError(f"{checkpoint}: no batch was finished there; there is nothing to trim")
     lines = (checkpoint / "offsets" / str(done[-1])).read_text("utf-8").splitlines()[2:]
-    of_sources = [offsets for line in lines if (offsets := _offsets(line)) is not None]
+    of_sources = [offsets for line in lines if (offsets := _offsets(line, checkpoint)) is not None]
     if len(of_sources) > 1 and source is None:
         raise DatasetError(f"{checkpoint}: the query has {len(of_sources)} sources; say which one, from 0")
     if not of_sources or not 0 <= (source or 0) < len(of_sources):
@@ -163,12 +165,14 @@ def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, i
     return of_sources[source or 0]
 
 
-def _offsets(line: str) -> dict[str, int] | None:
+def _offsets(line: str, checkpoint: Path) -> dict[str, int] | None:
     try:
         places = json.loads(line)
-        return {str(name): int(place["seq"]) for name, place in places.items()}
+        found = {str(name): int(place["seq"]) for name, place in places.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return None  # the source is of another kind, or there is none
+    _check_format(places, checkpoint)
+    return found
 
 
 def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None = None) -> dict[str, int]:
@@ -277,11 +281,22 @@ def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> 
 
 
 Offsets = dict[str, dict[str, int]]
-"""For each queue: ``seq``, the number of the last record; ``records``, how many there were; ``incarnation``."""
+"""For each queue: ``seq``, the number of the last record; ``records``, how many there were; its ``incarnation``; and
+``format``, the version of this format."""
 
 
 def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
-    return {"seq": seq, "records": records, "incarnation": incarnation}
+    return {"format": _FORMAT, "seq": seq, "records": records, "incarnation": incarnation}
+
+
+def _check_format(offsets: Mapping[str, Mapping[str, int]], where: Path) -> None:
+    """Refuse offsets that another version of tdqsim has written in another format."""
+    for name, place in offsets.items():
+        if (given := place.get("format", 1)) != _FORMAT:
+            raise DatasetError(
+                f"{where}: queue {name}: the checkpoint has offsets of format {given}; this tdqsim reads format "
+                f"{_FORMAT}: continue with the version that wrote them, or give the stream a new checkpoint"
+            )
 
 
 def first_offsets(options: QueueOptions) -> Offsets:
@@ -306,6 +321,7 @@ def next_offsets(
     Raises:
         QueueHoles: a queue was deleted or created again since ``start``.
     """
+    _check_format(start, options.store)
     end: Offsets = {name: dict(place) for name, place in start.items()}
     taken = taken_bytes = 0
     with opened(options.store, options.kind) as stored:
@@ -354,6 +370,7 @@ def ranges(
     Raises:
         QueueHoles: records of the batch are gone.
     """
+    _check_format(end, options.store)
     parts: list[ReadTask] = []
     with opened(options.store, options.kind) as stored:
         for name, place in end.items():

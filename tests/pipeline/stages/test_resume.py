@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -156,6 +158,19 @@ def test_a_receipt_is_for_files_as_they_were_published(tmp_path: Path) -> None:
     assert receipts.get(0, "inputs") is not None
     file.write_text("another text")
     assert receipts.get(0, "inputs") is None
+
+
+def test_a_run_of_another_format_is_refused_in_words(ready: Path, region_directory: Path) -> None:
+    path = ready / "split.exchange.manifest.parquet"
+    rows = pq.read_table(path)
+    assert rows.column("format").unique().to_pylist() == [1]
+    for name, value in (("format", pa.scalar(2, pa.int32())), ("tdqsim_version", pa.scalar("7.0"))):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, pa.repeat(value, rows.num_rows))
+    pq.write_table(rows, path)
+    with pytest.raises(
+        DatasetError, match=r"is of format 2, by tdqsim 7\.0; this is .* and reads format 1: finish the"
+    ):
+        run_replay(ready, ReplaySpec(directory=region_directory), "local")
 
 
 def test_a_stage_that_begins_outdates_itself_those_after_it_and_the_summary(tmp_path: Path) -> None:

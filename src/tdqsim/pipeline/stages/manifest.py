@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from tdqsim import __version__
 from tdqsim.errors import DatasetError
+from tdqsim.facts import FORMATS
 from tdqsim.hosting import OWN_FILE, FileLock
 from tdqsim.pipeline.parquet import read_parquet, schema
 from tdqsim.pipeline.publishing import (
@@ -41,12 +42,13 @@ from tdqsim.pipeline.publishing import (
 )
 
 _CHUNK = 1 << 20
+_FORMAT: Final = FORMATS["manifest of a stage"]
 _ORDER = ("ingest", "split.exchange", "replay", "reconcile")
 """Stages, each of which uses the results of those before it."""
 _SAID = ("run.json", "report.html", "report.json", "junit.xml")
 MANIFEST = schema(
-    "stage string, bucket int32, rows int64, bytes int64, state string, seconds double, tdqsim_version string, "
-    "inputs_digest string, details string"
+    "stage string, bucket int32, rows int64, bytes int64, state string, seconds double, format int32, "
+    "tdqsim_version string, inputs_digest string, details string"
 ).insert(2, pa.field("files", pa.list_(pa.string())))
 
 
@@ -198,22 +200,35 @@ def finished(run: Path, stage: str, command: str) -> None:
     """Check that a stage is complete, and that no earlier stage was done again since.
 
     Raises:
-        DatasetError: it was not done, was killed, or an earlier stage was done again since.
+        DatasetError: it was not done, was killed, or an earlier stage was done again since; or another version did it.
     """
     if not manifest_path(run, stage).is_file():
         text = f"{command} was not completed there, or an earlier stage was done again since"
         raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: finished parts are kept")
+    read_manifest(run, stage)
 
 
 def read_manifest(run: Path, stage: str) -> list[Receipt]:
-    """The receipts in a stage's manifest, one for each bucket; none if the stage is not complete."""
+    """The receipts in a stage's manifest, one for each bucket; none if the stage is not complete.
+
+    Raises:
+        DatasetError: another version of tdqsim wrote it in another format.
+    """
     path = manifest_path(run, stage)
+    rows = read_parquet(path).to_pylist() if path.is_file() else []
+    for row in rows:
+        if row.get("format") != _FORMAT:
+            raise DatasetError(
+                f"{path}: is of format {row.get('format')}, by tdqsim {row.get('tdqsim_version')}; this is "
+                f"{__version__} and reads format {_FORMAT}: finish the run with that version, or begin it in a new "
+                "directory"
+            )
     return [
         Receipt(
             row["stage"], row["bucket"], row["inputs_digest"], tuple(row["files"]), row["rows"], row["bytes"],
             row["state"], row["seconds"], json.loads(row["details"]),
         )
-        for row in (read_parquet(path).to_pylist() if path.is_file() else ())
+        for row in rows
     ]  # fmt: skip
 
 
@@ -221,7 +236,7 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
     """Publish a stage's manifest, in the order of its buckets; call it when all of them are done."""
     rows = [
         {name: getattr(each, name) for name in ("stage", "bucket", "files", "rows", "state", "seconds")}
-        | {"bytes": each.size, "inputs_digest": each.inputs, "tdqsim_version": __version__}
+        | {"bytes": each.size, "inputs_digest": each.inputs, "format": _FORMAT, "tdqsim_version": __version__}
         | {"details": json.dumps(dict(each.details), sort_keys=True)}
         for each in sorted(receipts, key=lambda receipt: receipt.bucket)
     ]
