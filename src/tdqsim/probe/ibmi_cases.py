@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-from tdqsim.probe.answers import Observation
+from tdqsim.probe.answers import FORMAT, MAGIC, MARKER, Observation
 
 NAMES: Final = ("LIB", "LIB2", "USER2", "JOB", "LOCATION")
 """The parameters of the cases; the first two always have a value."""
@@ -62,9 +62,10 @@ class IbmiCase(NamedTuple):
     last: tuple[IbmiStep, ...]
 
 
-def case_text() -> str:
-    """The file as text."""
-    return files("tdqsim.probe").joinpath("ibmi_cases.txt").read_text("utf-8")
+def probe_text(name: str) -> str:
+    """A text of the probe: its cases, or a program with places for them and for the values of its header."""
+    text = files("tdqsim.probe").joinpath(f"ibmi_{name}.txt").read_text("utf-8")
+    return text.replace("{HEADER}", f"{MAGIC} {FORMAT} IBMI").replace("{MARKER}", MARKER)
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -100,7 +101,7 @@ def not_tried() -> Mapping[str, str]:
 def _read() -> tuple[tuple[IbmiCase, ...], Mapping[str, str]]:
     found: list[IbmiCase] = []
     reasons: dict[str, str] = {}
-    for line in case_text().splitlines():
+    for line in probe_text("cases").splitlines():
         word, _, rest = line.strip().partition(" ")
         if not word or word.startswith("#"):
             continue

@@ -1,8 +1,8 @@
 """The CL programs of the probe for IBM i, generated from the cases that one job can run.
 
-The main program is straight-line code: a block for each case, and subroutines that run a command, collect messages and
-write a record. Its answers are the records of a physical file. It uses ILE CL of release 7.1 and nothing else, except
-RUNSQL, with which a CL program can write to a file.
+The main program, ``ibmi_main.txt``, is straight-line code: a block for each case, and subroutines that run a command,
+collect messages and write a record. Its answers are the records of a physical file. It uses ILE CL of release 7.1 and
+nothing else, except RUNSQL, with which a CL program can write to a file.
 
 Hexadecimal text and decimal numbers without leading zeros are made in CL, because CL has no function for them.
 """
@@ -11,142 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.ibmi_arguments import argument
-from tdqsim.probe.ibmi_cases import FIELDS, IbmiCase, IbmiStep, cases, filled
+from tdqsim.probe.ibmi_cases import FIELDS, IbmiCase, IbmiStep, cases, filled, probe_text
 
 _WIDTH = 71
 _STATEMENT, _KEYWORDS = 13, 24
 _MOST_PARAMETERS = 14
 _STORAGE = 256
-_LONGEST_SHOWN = 20
-
-_DECLARATIONS = f"""
-DCL VAR(&CMD) TYPE(*CHAR) LEN(1000)
-DCL VAR(&CMDLEN) TYPE(*DEC) LEN(15 5) VALUE(1000)
-DCL VAR(&RULE) TYPE(*CHAR) LEN(33)
-DCL VAR(&STEP) TYPE(*CHAR) LEN(9)
-DCL VAR(&FIELD) TYPE(*CHAR) LEN(17)
-DCL VAR(&VALUE) TYPE(*CHAR) LEN(80)
-DCL VAR(&SQL) TYPE(*CHAR) LEN(300)
-DCL VAR(&RESULT) TYPE(*CHAR) LEN(80)
-DCL VAR(&LAST) TYPE(*CHAR) LEN(80)
-DCL VAR(&FAILED) TYPE(*LGL) VALUE('0')
-DCL VAR(&MSGID) TYPE(*CHAR) LEN(7)
-DCL VAR(&COUNT) TYPE(*DEC) LEN(5 0)
-DCL VAR(&AT) TYPE(*DEC) LEN(5 0)
-DCL VAR(&PLACE) TYPE(*DEC) LEN(5 0)
-DCL VAR(&OTHER) TYPE(*DEC) LEN(5 0)
-DCL VAR(&HIGH) TYPE(*DEC) LEN(5 0)
-DCL VAR(&LOW) TYPE(*DEC) LEN(5 0)
-DCL VAR(&LENGTH) TYPE(*DEC) LEN(5 0)
-DCL VAR(&BYTE) TYPE(*CHAR) LEN(2) VALUE(X'0000')
-DCL VAR(&DATA) TYPE(*CHAR) LEN({_LONGEST_SHOWN})
-DCL VAR(&NUMBER) TYPE(*DEC) LEN(15 0)
-DCL VAR(&DIGITS) TYPE(*CHAR) LEN(16) VALUE('0123456789ABCDEF')
-DCL VAR(&ZEROS) TYPE(*CHAR) LEN({_STORAGE})
-"""
-
-_BEGIN = f"""
-CHGVAR VAR(&AT) VALUE(1)
-DOWHILE COND(&AT *LE {_STORAGE})
-CHGVAR VAR(%SST(&ZEROS &AT 1)) VALUE(X'00')
-CHGVAR VAR(&AT) VALUE(&AT + 1)
-ENDDO
-"""
-
-_SUBROUTINES = """
-SUBR SUBR(COMMAND)
-CHGVAR VAR(&FAILED) VALUE('0')
-CALL PGM(QSYS/QCMDEXC) PARM(&CMD &CMDLEN)
-MONMSG MSGID(CPF0000 MCH0000) EXEC(CHGVAR VAR(&FAILED) VALUE('1'))
-CALLSUBR SUBR(MESSAGES)
-ENDSUBR
-SUBR SUBR(MESSAGES)
-CHGVAR VAR(&RESULT) VALUE('ok')
-IF COND(&FAILED) THEN(DO)
-CHGVAR VAR(&RESULT) VALUE(' ')
-CHGVAR VAR(&MSGID) VALUE('*')
-DOWHILE COND(&MSGID *NE ' ')
-RCVMSG MSGTYPE(*DIAG) WAIT(0) RMV(*YES) MSGID(&MSGID)
-IF COND(&MSGID *NE ' ') THEN(CHGVAR VAR(&RESULT) VALUE(&RESULT *BCAT &MSGID))
-ENDDO
-RCVMSG MSGTYPE(*EXCP) WAIT(0) RMV(*YES) MSGID(&MSGID)
-CHGVAR VAR(&RESULT) VALUE(&RESULT *BCAT &MSGID)
-IF COND(%SST(&RESULT 1 1) *EQ ' ') THEN(CHGVAR VAR(&RESULT) VALUE(%SST(&RESULT 2 79)))
-ENDDO
-RMVMSG CLEAR(*ALL)
-ENDSUBR
-SUBR SUBR(RECORD)
-CHGVAR VAR(&SQL) VALUE('INSERT INTO &LIB/TDQANSWER VALUES(''' *CAT &RULE *CAT &STEP *CAT &FIELD *CAT &VALUE *TCAT ''')')
-RUNSQL SQL(&SQL) COMMIT(*NONE) NAMING(*SYS)
-ENDSUBR
-SUBR SUBR(IDS)
-CHGVAR VAR(&COUNT) VALUE(1)
-DOWHILE COND(&RESULT *NE ' ')
-CHGVAR VAR(&FIELD) VALUE('MESSAGE')
-CHGVAR VAR(&PLACE) VALUE(&COUNT + 1)
-IF COND(&COUNT *GT 1) THEN(CHGVAR VAR(&FIELD) VALUE('MESSAGE-' *CAT %SST(&DIGITS &PLACE 1)))
-CHGVAR VAR(&VALUE) VALUE(%SST(&RESULT 1 7))
-CALLSUBR SUBR(RECORD)
-CHGVAR VAR(&RESULT) VALUE(%SST(&RESULT 9 72))
-CHGVAR VAR(&COUNT) VALUE(&COUNT + 1)
-ENDDO
-ENDSUBR
-SUBR SUBR(LEFTOUT)
-CHGVAR VAR(&STEP) VALUE('LEFT-OUT')
-CHGVAR VAR(&FIELD) VALUE('REASON')
-CALLSUBR SUBR(RECORD)
-ENDSUBR
-SUBR SUBR(HEX)
-CHGVAR VAR(&VALUE) VALUE(' ')
-CHGVAR VAR(&AT) VALUE(1)
-DOWHILE COND(&AT *LE &LENGTH)
-CHGVAR VAR(%SST(&BYTE 2 1)) VALUE(%SST(&DATA &AT 1))
-CHGVAR VAR(&LOW) VALUE(%BIN(&BYTE 1 2))
-CHGVAR VAR(&HIGH) VALUE(&LOW / 16)
-CHGVAR VAR(&LOW) VALUE(&LOW - &HIGH * 16)
-CHGVAR VAR(&PLACE) VALUE(&HIGH + 1)
-CHGVAR VAR(&OTHER) VALUE(&LOW + 1)
-CHGVAR VAR(&VALUE) VALUE(&VALUE *TCAT %SST(&DIGITS &PLACE 1) *CAT %SST(&DIGITS &OTHER 1))
-CHGVAR VAR(&AT) VALUE(&AT + 1)
-ENDDO
-ENDSUBR
-SUBR SUBR(DECIMAL)
-CHGVAR VAR(&VALUE) VALUE(&NUMBER)
-DOWHILE COND((%SST(&VALUE 1 1) *EQ '0') *AND (%SST(&VALUE 2 1) *NE ' '))
-CHGVAR VAR(&VALUE) VALUE(%SST(&VALUE 2 79))
-ENDDO
-ENDSUBR
-"""
-
-_HEADER = "SELECT '&BEGIN ' CONCAT TRIM(OS_VERSION) CONCAT '.' CONCAT TRIM(OS_RELEASE) CONCAT ' &END' FROM &VIEW"
-_VIEW = "SYSIBMADM/ENV_SYS_INFO"
-_TRAILER = "SELECT '*END ' CONCAT TRIM(CHAR(COUNT(*) - 1)) FROM &LIB/TDQANSWER"
-
-XCL_PROGRAM = """
-PGM PARM(&DTAQ &LIBRARY &ID)
-DCL VAR(&DTAQ) TYPE(*CHAR) LEN(10)
-DCL VAR(&LIBRARY) TYPE(*CHAR) LEN(10)
-DCL VAR(&ID) TYPE(*CHAR) LEN(7)
-DCL VAR(&ENTRIES) TYPE(*INT) LEN(4)
-CHGVAR VAR(&ID) VALUE('ok')
-RTVDTAQXCL DTAQ(&LIBRARY/&DTAQ) NBRENT(&ENTRIES)
-MONMSG MSGID(XCL0000 CPF0000) EXEC(RCVMSG MSGTYPE(*EXCP) RMV(*YES) MSGID(&ID))
-ENDPGM
-"""
-
-PARM_PROGRAM = """
-PGM PARM(&VALUE)
-DCL VAR(&VALUE) TYPE(*DEC) LEN(5 0)
-DCL VAR(&ID) TYPE(*CHAR) LEN(7)
-CHGVAR VAR(&VALUE) VALUE(&VALUE + 0)
-MONMSG MSGID(MCH0000) EXEC(DO)
-RCVMSG MSGTYPE(*EXCP) RMV(*YES) MSGID(&ID)
-SNDPGMMSG MSGID(&ID) MSGF(QSYS/QCPFMSG) MSGTYPE(*ESCAPE)
-ENDDO
-ENDPGM
-"""
 
 
 def cl_cases() -> Iterator[IbmiCase]:
@@ -160,33 +31,16 @@ def cl_program(values: Mapping[str, str]) -> str:
     """The source of the main program, for parameters of the cases."""
     blocks = [_Block(number, case, values) for number, case in enumerate(cl_cases(), 1)]
     kept = max(len(block.variables) for block in blocks)
-    library = values["LIB"]
-    lines = ["PGM", *_texts(_DECLARATIONS)]
-    lines += [f"DCL VAR(&P{number}) TYPE(*CHAR) LEN({_STORAGE})" for number in range(1, _MOST_PARAMETERS + 1)]
-    lines += [f"DCL VAR(&R{number}) TYPE(*CHAR) LEN(80)" for number in range(1, kept + 1)]
-    lines += [*_texts(_BEGIN), f"DLTF FILE({library}/TDQANSWER)", "MONMSG MSGID(CPF0000)"]
-    lines += [f"CRTPF FILE({library}/TDQANSWER) RCDLEN(255) SIZE(*NOMAX)"]
-    header = _HEADER.replace("&BEGIN", f"{MAGIC} {FORMAT} IBMI").replace("&END", MARKER).replace("&VIEW", _VIEW)
-    lines.append(_insert(header, library))
-    for block in blocks:
-        lines += block.lines()
-    lines.append(_insert(_TRAILER, library))
-    lines += ["RETURN", *_texts(filled(_SUBROUTINES, values)), "ENDPGM"]
-    return source(lines)
+    variables = [f"DCL VAR(&P{number}) TYPE(*CHAR) LEN({_STORAGE})" for number in range(1, _MOST_PARAMETERS + 1)]
+    variables += [f"DCL VAR(&R{number}) TYPE(*CHAR) LEN(80)" for number in range(1, kept + 1)]
+    made = {"*VARIABLES": variables, "*CASES": [line for block in blocks for line in block.lines()]}
+    frame = filled(probe_text("main"), values).splitlines()
+    return source([statement for line in frame for statement in made.get(line, [line])])
 
 
 def source(lines: Sequence[str]) -> str:
     """CL source: statements in the columns of a source member, continued with + where they are too long."""
     return "\n".join(written for line in lines for written in _written(line)) + "\n"
-
-
-def _texts(text: str) -> list[str]:
-    return text.strip().splitlines()
-
-
-def _insert(select: str, library: str) -> str:
-    text = f"INSERT INTO &LIB/TDQANSWER {select}".replace("'", "''")
-    return filled(f"RUNSQL SQL('{text}') COMMIT(*NONE) NAMING(*SYS)", {"LIB": library})
 
 
 def _written(line: str) -> Iterator[str]:

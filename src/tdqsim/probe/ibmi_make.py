@@ -7,8 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from tdqsim.errors import UsageError
-from tdqsim.probe.ibmi_cases import case_text, cases, not_tried
-from tdqsim.probe.ibmi_cl import PARM_PROGRAM, XCL_PROGRAM, cl_cases, cl_program, source
+from tdqsim.probe.ibmi_cases import cases, not_tried, probe_text
+from tdqsim.probe.ibmi_cl import cl_cases, cl_program, source
 from tdqsim.probe.ibmi_sql import sql_cases, sql_script
 
 _NAME = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}")
@@ -42,10 +42,10 @@ def write_ibmi_probe(
     contents = {
         "README.md": _page(library, library2),
         "TdqProbe.java": files("tdqsim.probe").joinpath("ibmi_TdqProbe.java").read_text("utf-8"),
-        "tdqprobe.txt": case_text(),
+        "tdqprobe.txt": probe_text("cases"),
         "TDQPROBE.CLLE": cl_program(values),
-        "TDQPARM.CLLE": source(PARM_PROGRAM.strip().splitlines()),
-        "TDQXCL.CLLE": source(XCL_PROGRAM.strip().splitlines()),
+        "TDQPARM.CLLE": source(probe_text("parm").splitlines()),
+        "TDQXCL.CLLE": source(probe_text("xcl").splitlines()),
         "tdqprobe.sql": sql_script(values),
     }
     target.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def _check(target: Path, library: str, library2: str, location: str, job: str) -
 def _page(library: str, library2: str) -> str:
     every = tuple(dict.fromkeys(case.rule for case in cases()))
     by_cl, by_sql = ({case.rule for case in some} for some in (cl_cases(), sql_cases()))
-    text = files("tdqsim.probe").joinpath("ibmi_change.txt").read_text("utf-8")
+    text = probe_text("change")
     tried = [
         f"| {rule} | yes | {'yes' if rule in by_cl else 'no'} | {'yes' if rule in by_sql else 'no'} |" for rule in every
     ]

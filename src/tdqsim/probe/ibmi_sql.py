@@ -1,77 +1,16 @@
 """The SQL script of the probe for IBM i: the cases whose steps are CL commands and SQL services.
 
-It is for clients that have only ODBC or JDBC. Two procedures in the probe's library run a CL command (QSYS2.QCMDEXC)
-and a query of DATA_QUEUE_ENTRIES; the messages of a command are read from the job log. Calls of the data queue APIs,
-which some cases need as preparation, become the SQL services with the same function.
+It is for clients that have only ODBC or JDBC. Two procedures in the probe's library, whose text is in ``ibmi_sql.txt``,
+run a CL command (QSYS2.QCMDEXC) and a query of DATA_QUEUE_ENTRIES; the messages of a command are read from the job log.
+Calls of the data queue APIs, which some cases need as preparation, become the SQL services with the same function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.ibmi_arguments import argument
-from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled
-
-_BEGIN = """
-SET TRANSACTION ISOLATION LEVEL NO COMMIT;
-
-CALL QSYS2.QCMDEXC('CRTLIB LIB(&LIB) AUT(*USE)');
-
-CREATE TABLE &LIB.TDQANSWER (RECORD CHAR(255) NOT NULL);
-
-INSERT INTO &LIB.TDQANSWER
-  SELECT '{magic} {form} IBMI ' CONCAT TRIM(OS_VERSION) CONCAT '.' CONCAT TRIM(OS_RELEASE) CONCAT ' {marker}'
-  FROM SYSIBMADM.ENV_SYS_INFO;
-
-CREATE OR REPLACE PROCEDURE &LIB.TDQRECORD (IN RULE VARCHAR(40), IN STEP VARCHAR(8), IN FIELD VARCHAR(16),
-    IN VALUE VARCHAR(100))
-  LANGUAGE SQL MODIFIES SQL DATA
-BEGIN
-  INSERT INTO &LIB.TDQANSWER VALUES(CHAR(RULE, 33) CONCAT CHAR(STEP, 9) CONCAT CHAR(FIELD, 17) CONCAT VALUE);
-END;
-
-CREATE OR REPLACE PROCEDURE &LIB.TDQCMD (IN RULE VARCHAR(40), IN STEP VARCHAR(8), IN TEXT VARCHAR(3000))
-  LANGUAGE SQL MODIFIES SQL DATA
-BEGIN
-  DECLARE FAILED INTEGER DEFAULT 0;
-  DECLARE NUMBER INTEGER DEFAULT 0;
-  DECLARE LATEST BIGINT DEFAULT 0;
-  DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SET FAILED = 1;
-  SELECT MAX(ORDINAL_POSITION) INTO LATEST FROM TABLE(QSYS2.JOBLOG_INFO('*')) X;
-  CALL QSYS2.QCMDEXC(TEXT);
-  IF FAILED = 0 AND STEP <> '' THEN
-    CALL &LIB.TDQRECORD(RULE, STEP, 'MESSAGE', 'ok');
-  ELSEIF STEP <> '' THEN
-    FOR EACH AS
-      SELECT MESSAGE_ID AS ID FROM TABLE(QSYS2.JOBLOG_INFO('*')) X
-        WHERE ORDINAL_POSITION > LATEST AND MESSAGE_TYPE IN ('DIAGNOSTIC', 'ESCAPE') AND MESSAGE_ID NOT LIKE 'SQL%'
-        ORDER BY ORDINAL_POSITION
-    DO
-      SET NUMBER = NUMBER + 1;
-      CALL &LIB.TDQRECORD(RULE, STEP, CASE NUMBER WHEN 1 THEN 'MESSAGE' ELSE 'MESSAGE-' CONCAT TRIM(CHAR(NUMBER)) END,
-        ID);
-    END FOR;
-  END IF;
-END;
-
-CREATE OR REPLACE PROCEDURE &LIB.TDQENTRIES (IN RULE VARCHAR(40), IN STEP VARCHAR(8), IN QUEUE VARCHAR(10),
-    IN SELECTION VARCHAR(10))
-  LANGUAGE SQL MODIFIES SQL DATA
-BEGIN
-  DECLARE FOUND INTEGER DEFAULT 0;
-  DECLARE STATE CHAR(5) DEFAULT '00000';
-  DECLARE MESSAGE VARCHAR(1000) DEFAULT '';
-  DECLARE CONTINUE HANDLER FOR SQLEXCEPTION
-    GET DIAGNOSTICS CONDITION 1 STATE = RETURNED_SQLSTATE, MESSAGE = MESSAGE_TEXT;
-  SELECT COUNT(*) INTO FOUND FROM TABLE(QSYS2.DATA_QUEUE_ENTRIES(DATA_QUEUE => QUEUE, DATA_QUEUE_LIBRARY => '&LIB',
-    SELECTION_TYPE => SELECTION)) X;
-  CALL &LIB.TDQRECORD(RULE, STEP, 'MESSAGE', CASE
-    WHEN STATE = '00000' THEN TRIM(CHAR(FOUND))
-    WHEN REGEXP_LIKE(MESSAGE, '[A-Z]{{3}}[0-9A-F]{{4}}') THEN REGEXP_SUBSTR(MESSAGE, '[A-Z]{{3}}[0-9A-F]{{4}}')
-    ELSE 'SQLSTATE ' CONCAT STATE END);
-END;
-"""
+from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled, probe_text
 
 _JOURNAL = """
 INSERT INTO &LIB.TDQANSWER SELECT CHAR('{rule}', 33) CONCAT CHAR('{label}', 9) CONCAT CHAR('TYPES', 17) CONCAT
@@ -81,16 +20,6 @@ INSERT INTO &LIB.TDQANSWER SELECT CHAR('{rule}', 33) CONCAT CHAR('{label}', 9) C
 """
 
 _RECEIVE = "SELECT MESSAGE_DATA FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE({parameters})) X;"
-
-_END = """
-INSERT INTO &LIB.TDQANSWER SELECT '*END ' CONCAT TRIM(CHAR(COUNT(*) - 1)) FROM &LIB.TDQANSWER;
-
--- The answers file; save its rows.
-SELECT RECORD FROM &LIB.TDQANSWER ORDER BY RRN(TDQANSWER);
-
--- Remove everything.
--- CALL QSYS2.QCMDEXC('DLTLIB LIB(&LIB)');
-"""
 
 _REMOVE = 8  # position of the parameter of QRCVDTAQ
 
@@ -106,12 +35,11 @@ def sql_cases() -> Iterator[IbmiCase]:
 
 def sql_script(values: Mapping[str, str]) -> str:
     """The script, with the libraries in its statements."""
-    head = _BEGIN.format(magic=MAGIC, form=FORMAT, marker=MARKER).strip()
-    lines = [*filled(head, values).splitlines(), ""]
+    lines = []
     for case in sql_cases():
         steps = (_statement(case.rule, step, values) for step in (*case.steps, *case.last))
         lines += [f"-- {case.rule}", *steps, ""]
-    return "\n".join([*lines, filled(_END, values).strip()]) + "\n"
+    return filled(probe_text("sql"), values).replace("*CASES\n", "\n".join([*lines, ""]))
 
 
 def _statement(rule: str, step: IbmiStep, values: Mapping[str, str]) -> str:
