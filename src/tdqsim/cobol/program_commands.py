@@ -179,17 +179,23 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
 
 def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> tuple[str, dict[str, Any]]:
     """The program and the other arguments of LINK or XCTL."""
-    named, area, length = options["PROGRAM"], options.get("COMMAREA"), options.get("LENGTH")
+    named, channel = options["PROGRAM"], options.get("CHANNEL")
     assert named is not None
+    given = _passed(level, options, declared)
+    if channel is not None:
+        given["channel"] = channel.read().decode("latin-1")
+    return _name(named), given
+
+
+def _passed(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> dict[str, Any]:
+    """The arguments that LINK, XCTL and RETURN have in common: the COMMAREA, which may go beyond the item."""
+    area, length = options.get("COMMAREA"), options.get("LENGTH")
     given: dict[str, Any] = {"nohandle": quiet(options)}
     if length is not None:
         given["length"] = length.number
     if area is not None:
         given["commarea"] = _commarea(level, area, given.get("length"), declared)
-    channel = options.get("CHANNEL")
-    if channel is not None:
-        given["channel"] = channel.read().decode("latin-1")
-    return _name(named), given
+    return given
 
 
 def _commarea(level: Level, area: Area, length: int | None, declared: ExecCommand) -> memoryview | None:
@@ -251,16 +257,11 @@ def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCo
 
 def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     """RETURN with a COMMAREA, which may go beyond the item."""
-    given: dict[str, Any] = {"nohandle": quiet(options), "immediate": "IMMEDIATE" in options}
-    length, area = options.get("LENGTH"), options.get("COMMAREA")
+    given = {**_passed(level, options, declared), "immediate": "IMMEDIATE" in options}
     for word in ("TRANSID", "CHANNEL"):
         named = options.get(word)
         if named is not None:
             given[word.lower()] = named.read().decode("latin-1").rstrip(" ")
-    if length is not None:
-        given["length"] = length.number
-    if area is not None:
-        given["commarea"] = _commarea(level, area, given.get("length"), declared)
     level.task.return_(**given)
 
 

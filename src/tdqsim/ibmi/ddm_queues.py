@@ -31,9 +31,8 @@ def send_remotely(
     if replay:
         _refuse(job, queue, "DTAQ-DDM-REPLAY")
     _admit(job, queue)
-    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     try:
-        _through(job, queue, lambda link, route: link.send(job.current_user, *remote, data, key, route=route))
+        _through(job, queue, lambda link, remote, route: link.send(*remote, data, key, route=route))
         job.note("QSNDDTAQ", queue, data, key or b"")
     except EscapeMessage as error:
         if not asynchronous:
@@ -49,12 +48,9 @@ def receive_remotely(
     if not remove:
         _refuse(job, queue, "DTAQ-DDM-PEEK")
     _admit(job, queue)
-    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits have no milliseconds
     entry = _through(
-        job,
-        queue,
-        lambda link, route: link.receive(job.current_user, *remote, whole, key_order, key, room, route=route),
+        job, queue, lambda link, remote, route: link.receive(*remote, whole, key_order, key, room, route=route)
     )
     job.note("QRCVDTAQ", queue, *((entry.data, entry.key) if entry is not None else ()))
     return entry
@@ -65,19 +61,21 @@ def clear_remotely(job: JobCore, queue: DataQueue, key: bytes) -> None:
     if key:
         _refuse(job, queue, "DTAQ-DDM-CLEAR-KEY")
     _admit(job, queue)
-    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
-    _through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
+    _through(job, queue, lambda link, remote, route: link.clear(*remote, route=route))
     job.note("QCLRDTAQ", queue)
 
 
-def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, ...]], T]) -> T:
+def _through(
+    job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, str, str], tuple[str, ...]], T]
+) -> T:
     """Send a request to the other system; CPF9510 when there is no link, it is lost, or the request is in a cycle."""
+    remote = job.current_user, queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     link = job.system.links.get(queue.attributes.rdb or queue.attributes.rmtlocname)
     here = f"{job.system.name} {queue.library}/{queue.name}"
     if link is None or here in job.route:
         job.fail("CPF9510", queue.name, queue.library)
     try:
-        return call(link, (*job.route, here))
+        return call(link, remote, (*job.route, here))
     except LinkDown:
         job.fail("CPF9510", queue.name, queue.library)
 

@@ -7,7 +7,7 @@ values and an offset to each: name 10, type 1, status 1, length 4, value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -49,6 +49,17 @@ def _filled(page: CodePage, formats: Iterable[str], fields: _Fields) -> bytes:
     return bytes(made)
 
 
+def _checked_form(job: JobCore, arguments: Arguments, forms: Collection[str]) -> str:
+    """The name of the format; CPF3C21 for another one, CPF3C24 if the receiver has no room for the first two fields."""
+    arguments.writable(0, 0)
+    form = arguments.text(2)
+    if form not in forms:
+        job.fail("CPF3C21", form)
+    if arguments.number(1) < 2 * _WORD:
+        job.fail("CPF3C24")
+    return form
+
+
 def _return_answer(arguments: Arguments, made: bytes) -> None:
     """Write an answer into the receiver, cut to its length, with bytes returned and bytes available."""
     room = min(arguments.writable(0, 0), max(arguments.number(1), 0), len(made))
@@ -60,12 +71,7 @@ def _return_answer(arguments: Arguments, made: bytes) -> None:
 
 def _job_information(job: JobCore, arguments: Arguments) -> None:
     """QUSRJOBI: receiver, its length, format, job name 10 user 10 number 6, internal identifier 16; error code."""
-    arguments.writable(0, 0)
-    form = arguments.text(2)
-    if form not in _JOB_FORMATS:
-        job.fail("CPF3C21", form)
-    if arguments.number(1) < 2 * _WORD:
-        job.fail("CPF3C24")
+    form = _checked_form(job, arguments, _JOB_FORMATS)
     _return_answer(arguments, _filled(job.page, ("JOBI", form), _fields_of(_named_job(job, arguments), job.page)))
 
 
@@ -102,12 +108,8 @@ def _fields_of(job: JobCore, page: CodePage) -> _Fields:
 
 def _message_description(job: JobCore, arguments: Arguments) -> None:
     """QMHRTVM: receiver, its length, format, id, file and library, data, its length, whether it is filled in."""
-    arguments.writable(0, 0)
-    form, message_id, (file, library) = arguments.text(2), arguments.text(3), arguments.qualified(4)
-    if form not in _MESSAGE_FORMATS:
-        job.fail("CPF3C21", form)
-    if arguments.number(1) < 2 * _WORD:
-        job.fail("CPF3C24")
+    _checked_form(job, arguments, _MESSAGE_FORMATS)
+    message_id, (file, library) = arguments.text(3), arguments.qualified(4)
     if file != "QCPFMSG" or library not in ("QSYS", "*LIBL"):
         job.fail("CPF2407", file, library)
     message_id = _chosen(message_id, arguments.text(10) if arguments.has(10) else "*MSGID")

@@ -349,21 +349,23 @@ class _Entry:
         except LayoutError as error:
             raise bad(text.place, self.item.label, str(error)) from None
 
-    def _usage(self, token: Token) -> None:
-        if token.upper == "USAGE":
+    def _after(self, token: Token, clause: str) -> Token:
+        """The word of a clause that may be introduced by its name, and IS."""
+        if token.upper == clause:
             self._accept("IS")
             token = self._next()
-        self._once(token, "USAGE")
+        self._once(token, clause)
+        return token
+
+    def _usage(self, token: Token) -> None:
+        token = self._after(token, "USAGE")
         usage = USAGES.get(token.upper)
         if usage is None:
             raise bad(token.place, "USAGE", f"{token.text[:40]!r} is not known; allowed: {', '.join(sorted(USAGES))}")
         self.item.usage = usage
 
     def _sign(self, token: Token) -> None:
-        if token.upper == "SIGN":
-            self._accept("IS")
-            token = self._next()
-        self._once(token, "SIGN")
+        token = self._after(token, "SIGN")
         if token.upper not in ("LEADING", "TRAILING"):
             raise bad(token.place, "SIGN", f"expected LEADING or TRAILING, found {token.text[:40]!r}")
         separate = self._accept("SEPARATE")

@@ -332,23 +332,20 @@ class Flows:
         kept = {each for each, node in self.nodes.items() if node.owner in owners}
         if len(kept) == len(self.nodes):
             return self
-        result = Flows()
-        for key, flow in self.flows.items():
-            if not kept.isdisjoint(key):
-                result.flows[key] = flow
-        shown = kept.union(*result.flows)
-        result.nodes = {each: node for each, node in self.nodes.items() if each in shown}
-        return result
+        return self._around(kept)
 
     def about(self, words: str) -> Flows:
         """The nodes whose names contain these words, and their neighbours; all without words."""
         words = words.strip().upper()
         if not words:
             return self
-        named = {each for each, node in self.nodes.items() if words in node.name.upper()}
+        return self._around({each for each, node in self.nodes.items() if words in node.name.upper()})
+
+    def _around(self, kept: set[str]) -> Flows:
+        """Some nodes and their neighbours."""
         result = Flows()
-        result.flows = {key: flow for key, flow in self.flows.items() if not named.isdisjoint(key)}
-        shown = named.union(*result.flows)
+        result.flows = {key: flow for key, flow in self.flows.items() if not kept.isdisjoint(key)}
+        shown = kept.union(*result.flows)
         result.nodes = {each: node for each, node in self.nodes.items() if each in shown}
         return result
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 import structlog
+from pydantic import BaseModel
 
 from tdqsim import Clock
 from tdqsim.server.watched_change import WatchedChange
@@ -72,6 +73,15 @@ class ChangeNotes:
         self.count = 0
         self._clock = clock
         self._log = _log.bind(**names)
+
+    def compare(self, file: str, before: BaseModel, after: BaseModel, taken: Collection[str]) -> list[str]:
+        """The names of the settings that differ; a note tells those that are not ``taken`` while the server runs."""
+        names = [name for name in type(after).model_fields if getattr(before, name) != getattr(after, name)]
+        needs_restart = [name for name in names if name not in taken]
+        if needs_restart:
+            done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
+            self.add(file, done, refused=True)
+        return names
 
     def add(self, what: str, done: str, *, refused: bool = False) -> None:
         """Note what was done with a change; ``done`` is the reason if it was refused."""

@@ -30,7 +30,7 @@ from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.cobol.handlers import COBOL
-from tdqsim.definitions import REGION_FILE_NAME, RegionFile, Resource, load_region_file
+from tdqsim.definitions import REGION_FILE_NAME, Resource, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.hosting import EngineStopped
 from tdqsim.job import importable
@@ -118,11 +118,7 @@ class RegionWatch:
             self._notes.add(REGION_FILE_NAME, str(error), refused=True)
             return
         before, self._file = self._file, file
-        names = [name for name in RegionFile.model_fields if getattr(before, name) != getattr(file, name)]
-        needs_restart = [name for name in names if name not in _TAKEN_UP]
-        if needs_restart:
-            done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
-            self._notes.add(REGION_FILE_NAME, done, refused=True)
+        self._notes.compare(REGION_FILE_NAME, before, file, _TAKEN_UP)
         if before.layouts != file.layouts:
             await self._take_layouts()
         if before.handlers != file.handlers:

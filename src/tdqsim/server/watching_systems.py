@@ -77,12 +77,7 @@ class SystemWatch:
         yield from (self._directory / each for each in self._file.definitions)
 
     async def _take_settings(self, before: SystemFile, file: SystemFile) -> None:
-        names = [name for name in SystemFile.model_fields if getattr(before, name) != getattr(file, name)]
-        needs_restart = [name for name in names if name not in _TAKEN_UP]
-        if needs_restart:
-            done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
-            self._notes.add(SYSTEM_FILE_NAME, done, refused=True)
-        if "system_values" in names:
+        if "system_values" in self._notes.compare(SYSTEM_FILE_NAME, before, file, _TAKEN_UP):
             await self._do("system values", "set", partial(self._system.values.set_all, file.system_values))
         for library in file.libraries:
             if library not in before.libraries and library not in self._system.libraries:

@@ -262,12 +262,13 @@ def startbr(
     if (entry.name, reqid) in browses:
         raise Condition(Resp.INVREQ, 33, f"a browse of file {entry.name} with REQID {reqid} is on already")
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
+    browses[entry.name, reqid] = _browse(entry, search)
+
+
+def _browse(entry: FileEntry, search: Search) -> Browse:
+    """A browse from a position; HIGH-VALUES is the end of the file, any other one must exist."""
     if set(search.key) != {0xFF}:
         find(entry, search)
-    browses[entry.name, reqid] = _browse(search)
-
-
-def _browse(search: Search) -> Browse:
     return Browse(search.key, len(search.key) if search.generic else 0, gteq=search.gteq, numbers=search.numbers)
 
 
@@ -305,9 +306,7 @@ def resetbr(
     entry = _find(task, file, "BROWSE")
     started(task, entry, reqid, 36)
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
-    if set(search.key) != {0xFF}:
-        find(entry, search)
-    task._region.files.of(task._uow).browses[entry.name, reqid] = _browse(search)
+    task._region.files.of(task._uow).browses[entry.name, reqid] = _browse(entry, search)
 
 
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")

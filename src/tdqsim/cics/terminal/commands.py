@@ -124,7 +124,7 @@ def send_map(
         owner, each, record, task._region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options
     )
     if cursor is not None and cursor >= 0:
-        shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
+        shown = shown._replace(cursor=cursor)
     screen.put(task, shown)
 
 
@@ -188,13 +188,18 @@ def send_text(
         Condition: LENGERR: LENGTH is negative.
         Abend: ABM3: the task has no terminal.
     """
-    screen = _bms_screen(task)
+    screen, text = _bms_screen(task), _text_of(task, from_, length)
+    options = _options(erase=erase, freekb=freekb, alarm=alarm)
+    screen.put(task, Sent("SEND TEXT", text=text, cursor=cursor, options=options))
+
+
+def _text_of(task: TaskBase, from_: bytes, length: int | None) -> str:
+    """The characters of FROM, or of as many bytes of it as LENGTH says."""
     check_sent(from_, length)
     if length is not None and length < 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
-    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
-    options = _options(erase=erase, freekb=freekb, alarm=alarm)
-    screen.put(task, Sent("SEND TEXT", text=text, cursor=cursor, options=options))
+    text: str = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
+    return text
 
 
 @command("SEND CONTROL", "INVREQ")
@@ -249,11 +254,7 @@ def send(
     Raises:
         Condition: NOTALLOC: the task has no terminal. LENGERR: LENGTH is negative.
     """
-    screen = _screen(task)
-    check_sent(from_, length)
-    if length is not None and length < 0:
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
-    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
+    screen, text = _screen(task), _text_of(task, from_, length)
     screen.put(task, Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from tdqsim.server.console.controls import Block, Button
 
+T = TypeVar("T")
 _FAR: Final = 10**12
 """More pages than any table has."""
 
@@ -47,10 +48,13 @@ class Pager:
         last = self.at + self.size if self._count < 0 else max(self._count - 1, 0) // self.size * self.size
         self.at = max(0, min(position, last))
 
-    def limit(self, count: int) -> None:
-        """Set the number of rows; a page beyond the end becomes the last page."""
-        self._count = count
+    def page_of(self, rows: Sequence[T]) -> Sequence[T]:
+        """The rows of the page, whose range is shown; a page beyond the end becomes the last page."""
+        self._count = len(rows)
         self.go_to(self.at)
+        page = rows[self.at : self.at + self.size]
+        self.show(len(page), len(rows))
+        return page
 
     def show(self, shown: int, count: int, refused: str = "") -> None:
         """Show the range of the page, and enable the buttons.

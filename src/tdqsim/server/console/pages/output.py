@@ -110,10 +110,7 @@ class _Output(RegionPage):
         count, jobs, data_sets = await self.visit.ask(look)
         self.jobs.show([self._job(each) for each in jobs])
         self.jobs_pager.show(len(jobs), count)
-        self.pager.limit(len(data_sets))
-        page = data_sets[self.pager.at : self.pager.at + _PAGE]
-        self.data_sets.show([self._data_set(each) for each in page])
-        self.pager.show(len(page), len(data_sets))
+        self.data_sets.show([self._data_set(each) for each in self.pager.page_of(data_sets)])
 
     def _job(self, job: SubmittedJob) -> Row:
         number: Cell = {"text": job.number, "href": self._href("jobs", str(job.number))}

@@ -108,10 +108,7 @@ class _Queues(RegionPage):
 
     def _draw(self) -> None:
         matching = self._matching()
-        self.pager.limit(len(matching))
-        page = matching[self.pager.at : self.pager.at + _PAGE]
-        self.table.show([self._row(queue) for queue in page], (self.sort, self.down))
-        self.pager.show(len(page), len(matching))
+        self.table.show([self._row(queue) for queue in self.pager.page_of(matching)], (self.sort, self.down))
 
     def _row(self, queue: QueueState) -> Row:
         samples = self.view.depths.of(queue.name)

@@ -62,10 +62,7 @@ class StatisticsPage(RegionPage):
         self._show_records(*collected.section(self.kind.text))
         now = collected.as_dict()
         used = [queue for queue in now["queues"] if any(map(queue.get, _COUNTS))]
-        self.pager.limit(len(used))
-        page = used[self.pager.at : self.pager.at + _PAGE]
-        self.queues.show([self._row(queue) for queue in page])
-        self.pager.show(len(page), len(used))
+        self.queues.show([self._row(queue) for queue in self.pager.page_of(used)])
         total: dict[str, int] = now["total"] or {}
         self.total.show([row(name, name.replace("_", " "), f"{value:,}") for name, value in total.items()])
 
@@ -84,10 +81,7 @@ class StatisticsPage(RegionPage):
         else:
             self.records.describe(_FIELDS)
             rows = [[title, _shown(found[0][key])] for key, title in columns.items()]
-        self.record_pager.limit(len(rows))
-        page = rows[self.record_pager.at : self.record_pager.at + _PAGE]
-        self.records.show([row(f"{wanted} {cells[0]}", *cells) for cells in page])
-        self.record_pager.show(len(page), len(rows))
+        self.records.show([row(f"{wanted} {cells[0]}", *cells) for cells in self.record_pager.page_of(rows)])
 
     def _row(self, queue: dict[str, Any]) -> Row:
         name = queue["name"].rstrip(" ")

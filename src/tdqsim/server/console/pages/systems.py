@@ -173,10 +173,7 @@ class _System(ConsolePage):
     def _show_queues(self, snapshot: SystemSnapshot) -> None:
         wanted = self.has.text.strip().upper()
         matching = [queue for queue in snapshot.queues if wanted in f"{queue.library}/{queue.name}"]
-        self.pager.limit(len(matching))
-        page = matching[self.pager.at : self.pager.at + _PAGE]
-        self.queues.show([self._row(queue) for queue in page])
-        self.pager.show(len(page), len(matching))
+        self.queues.show([self._row(queue) for queue in self.pager.page_of(matching)])
 
     def _row(self, queue: DataQueueState) -> Row:
         place, set_up = f"{queue.library}/{queue.name}", queue.attributes
