@@ -88,3 +88,57 @@ def test_a_queue_that_is_discarded_is_held_no_more():
     held.writes()
     assert held.started == 3
     region.close()
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD")
+def test_a_cycle_is_held_until_the_last_unit_of_work_in_doubt_of_its_task_is_resolved():
+    branches, started = [], []
+
+    def program(task):
+        started.append(list(task.readq_td_all("TRGQ")) if branches else [])
+        for name in () if branches else ("XA1", "XA2"):
+            task.writeq_td("LOGQ" if name == "XA1" else "LOGR", b"new")
+            branch = task.region.recovery.branch(name, task)
+            assert branch.prepare()
+            branch.lose_coordinator()
+            branches.append(branch)
+
+    definitions = triggered("TRGQ", "PHYSICAL", "TERMINAL", level=1)
+    with make(*definitions, queue("LOGQ"), queue("LOGR"), handlers={"PAYP": program}) as region:
+        region.writeq_td("TRGQ", b"x")
+        region.run()
+        branches[0].commit()
+        region.run()
+        assert started == [[]]
+        branches[1].commit()
+        region.run()
+        assert started == [[], [b"x"]]
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD", "ATI-QZERO")
+def test_qzero_ends_a_cycle_that_is_held_also_when_its_task_abends():
+    """An abend leaves a cycle on; this one is over, so the next record begins another when nothing is in doubt."""
+    branches, started = [], []
+
+    def program(task):
+        started.append(task.readq_td("TRGQ"))
+        if branches:
+            return
+        task.writeq_td("LOGQ", b"new")
+        branches.append(task.region.recovery.branch("XA1", task))
+        assert branches[0].prepare()
+        abend = branches[0].lose_coordinator()
+        assert task.readq_td("TRGQ", nohandle=True) == b""
+        raise abend
+
+    definitions = triggered("TRGQ", "PHYSICAL", "TERMINAL", level=1)
+    with make(*definitions, queue("LOGQ"), handlers={"PAYP": program}) as region:
+        for record in (b"1", b"2"):
+            region.writeq_td("TRGQ", record)
+            region.run()
+        assert started == [b"1"]
+        branches[0].commit()
+        region.run()
+        region.writeq_td("TRGQ", b"3")
+        region.run()
+        assert started[:2] == [b"1", b"2"]

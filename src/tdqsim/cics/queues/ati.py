@@ -412,7 +412,10 @@ class Ati:
         if held is None:
             return
         queue = held.queue
-        if queue.latched is None or self._holder(queue) is not None:
+        other = self._holder(queue)
+        if other is not None:  # another unit of work of the same task: the outcome waits for that one too
+            other.outcome = other.outcome or held.outcome
+        if queue.latched is None or other is not None:
             return
         if held.restarted and not held.outcome:
             if self.resume(queue.latched):
