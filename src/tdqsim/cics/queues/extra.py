@@ -259,7 +259,6 @@ class DataSet:
         set_openstatus(queue, Cvda.CLOSED)
         queue.emptystatus = Cvda.NOTAPPLIC
         if self._is_made_by_mod:
-            self._is_made_by_mod = False
             self._report("made_by_mod", {"queue": queue.name, "dd": queue.definition.dd})
         self._free()
 

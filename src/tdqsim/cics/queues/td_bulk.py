@@ -60,13 +60,13 @@ def _is_enabled(queue: ExtraTdQueue) -> bool:
 
 def _read_through(task: TaskBase, q: ExtraTdQueue) -> Iterator[bytes]:
     """The records of an open data set, until its end or a change of the queue's state."""
-    get, bound, eib, done = q.get, q.read, task.eib, q.read_ok
+    bound, eib, done = q.read, task.eib, q.read_ok
     try:
         for record in q.file.drain():
             q.reads += 1
             eib.last = done
             yield record
-            if q.get is not get or q.read is not bound or task._queues.get(q.name) is not q:
+            if q.read is not bound or task._queues.get(q.name) is not q:
                 break
     except DatasetError as error:
         respond(task, q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")

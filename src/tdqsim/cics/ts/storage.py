@@ -309,8 +309,6 @@ class TemporaryStorage:
             for key, item in metas(prefix):
                 name = _name_in(key[len(prefix) : -_NUMBER])
                 self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE)).items.append(item)
-        for key, _item in () if clean else metas(_WRITTEN_OUT):
-            self._region.committer.note(key, None)
 
     # -- statistics ---------------------------------------------------------------------------------------------------
 
