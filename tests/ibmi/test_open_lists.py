@@ -106,6 +106,10 @@ def test_messages_keep_their_keys_when_the_oldest_ones_are_dropped_from_the_log(
     handle, count = opened(logged)
     assert count == 10_000
     assert got(logged, handle, 1)[0][0][:3] == ("CPC2101", "01", b4(4))
+    with pytest.raises(EscapeMessage, match="CPF0006"):
+        logged.command("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(0) NOSUCH(1)")
+    handle, _ = opened(logged)
+    assert got(logged, handle, 1)[0][0][:3] == ("CPC2101", "01", b4(7))
 
 
 def test_a_list_is_what_the_log_was_and_ends(logged):

@@ -20,6 +20,16 @@ def texts(answer):
     return [entry.message_text for entry in answer.messages]
 
 
+@pytest.mark.parametrize("options", [{}, {"seq": "*KEYED", "keylen": 3}])
+def test_bytes_available_count_the_sender_id_of_each_entry(job, options):
+    job.crtdtaq(dtaq="APPLIB/SIGNED", maxlen=10, senderid="*YES", **options)
+    for _ in range(3):
+        job.qsnddtaq("SIGNED", "APPLIB", b"xx", b"KEY" if options else None)
+    whole = job.qmhrdqm("SIGNED", "APPLIB", "RDQM0200", RDQS0100("A", 100))
+    part = retrieved(job, "SIGNED", "APPLIB", "RDQM0200", RDQS0100("A", 100), 8)
+    assert int.from_bytes(part[4:8], "big") == whole.bytes_returned == 56 + 3 * (16 + 36 + 2)
+
+
 @pytest.mark.rule("DTAQ-RETRIEVE-KEYED-ALL")
 def test_selections_of_a_keyed_queue_without_keys(job, keyed):
     order = [b"a1", b"g1", b"g2", b"x1"]

@@ -90,6 +90,18 @@ def test_the_highest_run_priority_is_served_first(seed):
 
 
 @pytest.mark.rule("DTAQ-RECEIVE-ONE-GETS-IT")
+def test_who_begins_to_wait_after_another_was_served_stands_behind_all_who_wait(system, job, work):
+    jobs = []
+    for texts in ((), (b"1",), (b"2", b"3")):
+        for _ in range(2 - len(jobs) if not jobs else 1 if len(texts) == 1 else 0):
+            jobs.append(system.start(waiter()))
+            system.run()
+        for text in texts:
+            job.qsnddtaq("WORK", "APPLIB", text)
+    assert [one.result().data for one in jobs] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-ONE-GETS-IT")
 def test_a_run_priority_that_changes_moves_a_wait_by_when_it_came():
     with System() as system, system.job(user="QSECOFR") as job:
         system.crtlib("APPLIB")
@@ -131,6 +143,11 @@ def test_a_waiting_peek_leaves_the_entry(system, job, work):
     job.qsnddtaq("WORK", "APPLIB", b"x")
     assert [one.result().data for one in (*peeking, taking)] == [b"x"] * 3
     assert late.result() is None
+    peeking = system.start(waiter(remove=False))
+    system.run()
+    job.qsnddtaq("WORK", "APPLIB", b"y")
+    assert peeking.result().data == b"y"
+    assert job.qrcvdtaq("WORK", "APPLIB").data == b"y"
 
 
 @pytest.mark.rule("DTAQ-RECEIVE-JOB-ENDED")

@@ -683,3 +683,23 @@ def test_the_start_that_waits_for_a_terminal_is_gone_with_its_queue(make_region:
     region.set_terminal("T001", servstatus="INSERVICE")
     region.run()
     assert ran == []
+
+
+@pytest.mark.rule("ATI-SET-PENDING")
+def test_deleteq_takes_the_request_back_that_waits_for_the_terminal_of_before_a_set(make_region: Make) -> None:
+    """The request was made for terminal T001; after SET the queue has none, and the terminal is the same."""
+    region = make_region(*trigger(recovstatus="NO", facilityid="T001", triggerlevel=1, atifacility="TERMINAL"))
+    region.set_terminal("T001", servstatus="OUTSERVICE")
+    started: list[str] = []
+    region.register("PAYP", lambda task: started.append(task.assign("QNAME")))
+    region.writeq_td("TRGQ", b"x")
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.set_tdqueue("TRGQ", atifacility="NOTERMINAL")
+    region.set_tdqueue("TRGQ", enablestatus="ENABLED")
+    region.deleteq_td("TRGQ")
+    region.set_terminal("T001", servstatus="INSERVICE")
+    region.run()
+    assert started == []
+    region.writeq_td("TRGQ", b"x")
+    region.run()
+    assert started == ["TRGQ"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Region
+from tdqsim.core.clock import Clock
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tests.rules import rule
 
@@ -97,3 +98,19 @@ def test_neither_disable_and_enable_nor_set_of_the_trigger_frees_a_stuck_queue()
             reg.writeq_td("TERQ", b"x")
         reg.run()
         assert len(started) == 2
+
+
+@pytest.mark.rule("RESTART-AWAITS-HANDLER")
+def test_starts_that_wait_for_a_handler_begin_in_the_order_in_which_they_were_due(tmp_path):
+    clock = Clock()
+    with Region([define_transaction(name="TA")], store=tmp_path / "store", clock=clock) as reg:
+        for at, data in ((3, b"third"), (1, b"first"), (2, b"second")):
+            reg.execute(f"START TRANSID('TA') FROM(D) SECONDS({at})", {"D": data})
+    clock.advance(10)
+    seen = []
+    with Region([], store=tmp_path / "store", clock=clock) as reg:
+        reg.run()
+        assert seen == []
+        reg.register("TA", lambda task: seen.append(task.retrieve()))
+        reg.run()
+    assert seen == [b"first", b"second", b"third"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim import SecurityOptions
+from tdqsim import SecurityOptions, state
 from tdqsim.cics import AccessList, Condition
 from tdqsim.cics.region import Region
 from tdqsim.datasets import parse_dcb, write_records
@@ -333,6 +333,18 @@ def test_output_without_a_data_set_goes_to_the_spool(make):
     assert region.inquire_tdqueue("LOGQ", "DSNAME").dsname == " " * 44
 
 
+def test_records_of_two_spool_data_sets_are_skipped_as_those_of_one(make):
+    """Each open makes a spool data set of its own."""
+    region = make("{name: LOGQ, type: EXTRA, typefile: OUTPUT, ddname: LOGOUT}")
+    for texts in ((b"1", b"2"), (b"3", b"4")):
+        for text in texts:
+            region.writeq_td("LOGQ", text)
+        put_state(region, "LOGQ", "CLOSED")
+        put_state(region, "LOGQ", "OPEN")
+    for skip, left in ((1, [b"2", b"3", b"4"]), (2, [b"3", b"4"]), (3, [b"4"])):
+        assert state.records(region, "LOGQ", skip=skip, limit=9) == left
+
+
 SYSOUT_FIXED = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {FIXED}}}"
 SYSOUT_VARIABLE = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {VARIABLE}}}"
 SYSOUT_BARE = "{name: LOGQ, type: EXTRA, sysoutclass: A}"
@@ -445,10 +457,10 @@ def test_seed_gives_an_input_queue_its_records(make, tmp_path):
 
 def test_seed_refuses_a_record_that_does_not_fit(make, tmp_path):
     region = make(IN, dd={"IN": tmp_path / "seeded"})
-    for state in ("CLOSED", "OPEN"):
+    for status in ("CLOSED", "OPEN"):
         with pytest.raises(Condition, match="LENGERR"):
             region.seed("INQ", [b"short"])
-        assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda[state]
+        assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda[status]
         put_state(region, "INQ", "OPEN")
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tdqsim import SecurityOptions
-from tdqsim.cics import Access, AccessList
-from tdqsim.definitions import define_tdqueue
+from tdqsim.cics import Access, AccessList, Sysplex
+from tdqsim.definitions import define_connection, define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region
@@ -63,6 +63,41 @@ def test_the_peak_of_a_queue_that_was_emptied_is_kept_whatever_its_recovstatus(r
         for _ in written:
             reg.readq_td(name)
         assert reg.extract_statistics(name)["peak_items"] == 3
+
+
+@pytest.mark.rule("STATS-PEAKS")
+@pytest.mark.parametrize("name", ["PAYQ", "PHYQ", "LOGQ"])
+@pytest.mark.parametrize("reads", [2, 3])
+def test_control_intervals_are_free_when_their_last_record_is_read_and_the_queue_at_qzero(reg, name, reads):
+    """Two records fill one of 512 bytes: of three records two fill the first, and the third is alone."""
+    reg.install([define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")])
+    for _ in range(3):
+        reg.writeq_td(name, b"x" * 200)
+    assert reg.extract_statistics()["peak_cis"] == 2
+    for _ in range(reads):
+        reg.readq_td(name)
+    if reads == 3:
+        assert condition(reg.readq_td, name)[0] is Resp.QZERO
+    for _ in range(5 - reads):
+        reg.writeq_td("TERQ", b"x" * 400)
+        if reads == 2:
+            break
+    assert reg.extract_statistics()["peak_cis"] == 2
+
+
+@pytest.mark.rule("STATS-FAILED-REQUESTS")
+def test_requests_that_failed_in_another_region_are_not_counted_here():
+    there = [define_connection(name="HERE"), define_tdqueue(name="FARQ", type="INTRA")]
+    with Sysplex() as sysplex:
+        remote = define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ")
+        reg = sysplex.region([define_connection(name="FAR"), remote], applid="HERE", sysid="HERE")
+        sysplex.region(there, applid="FAR", sysid="FAR")
+        assert condition(reg.readq_td, "REMQ")[0] is Resp.QZERO
+        assert condition(reg.writeq_td, "REMQ", b"")[0] is Resp.LENGERR
+        assert counts(reg, "REMQ")[:3] == (0, 0, 0)
+        reg.writeq_td("REMQ", b"x")
+        assert reg.readq_td("REMQ") == b"x"
+        assert counts(reg, "REMQ")[:3] == (1, 1, 0)
 
 
 @pytest.mark.rule("STATS-FAILED-REQUESTS")

@@ -20,6 +20,7 @@ from tdqsim import (
 from tdqsim.cics import Sysplex
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions.bms import parse_bms
+from tdqsim.errors import UsageError
 from tdqsim.testing import StillClock
 
 SOURCE = """\
@@ -489,6 +490,19 @@ def test_the_length_of_the_commarea_of_return_is_not_negative(region):
         return caught.value.name
 
     assert begin(region, program, "PAYM") == "LENGERR"
+
+
+def test_a_terminal_that_was_of_another_region_is_used_here_after_its_definition_is_replaced():
+    definitions = [define_terminal(name="T001", remotesystem="FAR"), define_transaction(name="PAYM")]
+    seen = []
+    with Region(definitions) as region:
+        region.register("PAYM", lambda task: seen.append(task.assign("FACILITY")))
+        with pytest.raises(UsageError, match="terminal T001 belongs to system FAR"):
+            region.screens.type("T001", "PAYM")
+        region.install([define_terminal(name="T001")])
+        region.screens.type("T001", "PAYM")
+        region.run()
+    assert seen == ["T001"]
 
 
 def test_a_terminal_has_one_task_at_a_time():
