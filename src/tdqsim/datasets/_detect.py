@@ -121,7 +121,7 @@ class FoundFormat:
     @property
     def dcb(self) -> Dcb | None:
         """The parameters of a DD card; None if a DD card cannot describe it."""
-        if self.header or self.trailer:
+        if self.header:  # before every trailer there is one
             return None
         if self.words is not None:
             return self.words.dcb
@@ -150,7 +150,7 @@ def detect(path: Path | str) -> Detection:
 
     Raises:
         OpenError: it cannot be opened.
-        DcbError: it is empty or compressed, or no format fits; the message lists the formats that were tried.
+        DcbError: it is empty or compressed, no format fits, or no DD card describes its format; the message says which.
     """
     path = Path(path)
     file = open_file(path, os.O_RDONLY, None)
@@ -164,7 +164,16 @@ def detect(path: Path | str) -> Detection:
     if not data:
         raise DcbError(path, "the file is empty: any format fits; say which with RECFM and LRECL")
     ebcdic = looks_ebcdic(data)
-    fitting = (found for found in formats_in(data, size, ebcdic=ebcdic) if found.dcb is not None)
+    formats = formats_in(data, size, ebcdic=ebcdic)
+    found = next(formats, None)
+    if found is not None and found.dcb is None and found.recfm.variable and found.confidence == "certain":
+        # its blocks could be read as records without blocks, which would be wrong
+        raise DcbError(
+            path,
+            f"{found.recfm.value}: {found.reason}, but no DD card describes its descriptor words: "
+            f"tdq dataset {path} shows the options that read it",
+        )
+    fitting = (each for each in ((found, *formats) if found is not None else ()) if each.dcb is not None)
     found = next(fitting, None)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
     if packed is not None and (found is None or found.words is None):
