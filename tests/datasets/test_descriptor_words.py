@@ -185,6 +185,8 @@ def test_a_damaged_file_has_one_format_and_is_not_certain(tmp_path: Path) -> Non
     (tmp_path / "damaged").write_bytes(data)
     assert found(data) == [("VB", "likely", 0, 0, 0, 0, 80)]
     assert not detect(tmp_path / "damaged").certain
+    (tmp_path / "cut").write_bytes(GOOD * 6 + GOOD[:9])
+    assert (detect(tmp_path / "cut").dcb.text, detect(tmp_path / "cut").certain) == ("RECFM=VB", False)
 
 
 # lines and records of one length --------------------------------------------------------------------------------------

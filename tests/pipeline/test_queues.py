@@ -549,6 +549,9 @@ def test_a_history_of_another_format_is_refused_with_both_versions(history: Path
     history.write_text(history.read_text().replace('{"format": 1}', '{"format": 2}'))
     with pytest.raises(DatasetError, match=r'offset 0: the history begins with {"format": 2}; .* reads {"format": 1}'):
         everything("tdqueue", history, read="history")
+    history.write_text('{"format":\n')
+    (row,) = everything("tdqueue", history, read="history")
+    assert row["_corrupt_record"] == '{"format":'
 
 
 def test_bad_lines_of_a_history(history: Path, tmp_path: Path) -> None:

@@ -131,6 +131,10 @@ def is_head(line: bytes, place: str) -> bool:
     if not line.startswith(b'{"format":'):
         return False
     if line.strip() != _HEAD:
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            return False  # it is damaged, like any other line
         shown = line.strip()[:80].decode("ascii", "replace")
         raise DatasetError(f"{place}: the history begins with {shown}; this tdqsim reads {_HEAD.decode()}")
     return True
