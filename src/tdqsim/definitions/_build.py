@@ -16,6 +16,13 @@ from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
 
 
+@cache
+def _imported(kind: str) -> type[Resource]:
+    name = "ProgramDefinition" if kind == "PROGRAM" else kind.capitalize()
+    class_: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), name)
+    return class_
+
+
 class _Classes(Mapping[str, type[Resource]]):
     """Classes by kind, each imported on first use, because few files have definitions of every kind."""
 
@@ -24,9 +31,7 @@ class _Classes(Mapping[str, type[Resource]]):
     def __getitem__(self, kind: str) -> type[Resource]:
         if kind not in self._NAMES:
             raise KeyError(kind)
-        name = "ProgramDefinition" if kind == "PROGRAM" else kind.capitalize()
-        class_: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), name)
-        return class_
+        return _imported(kind)
 
     def __contains__(self, kind: object) -> bool:
         return kind in self._NAMES

@@ -198,7 +198,8 @@ class Dtaq(Resource):
         return self._ddm_conflicts() if self.type == "*DDM" else self._std_conflicts()
 
     def _std_conflicts(self) -> list[Conflict]:
-        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if self.given(name)]
+        given = self.model_fields_set
+        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if name in given]
         if not self.maxlen:
             conflicts.append(("maxlen", "CPD9267: is required with type *STD"))
         if self.keylen and self.seq != "*KEYED":

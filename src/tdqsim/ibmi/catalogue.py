@@ -6,10 +6,10 @@ FORCE(*YES) queues and of journals are durable too, those of other queues volati
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from json import JSONDecoder, JSONEncoder
+from typing import Any, Final
 
 from tdqsim.core.store import Store
 from tdqsim.core.store.keeper import KEPT_BY, claim
@@ -27,6 +27,8 @@ _KINDS = frozenset(
 )  # fmt: skip
 _ASIDE = frozenset({"system", "profile"})
 """Kinds of records that a system open for reading only may change in memory; the change is not stored."""
+_encode: Final = JSONEncoder().encode
+_decode: Final = JSONDecoder().decode
 _KEEPER = "an IBM i system"
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
@@ -51,12 +53,12 @@ class Catalogue:
             if kind not in _ASIDE:
                 raise StoreError(f"{self._store.path}: the system is open for reading only")
             return {}
-        return {f"{kind}/{name}".encode(): json.dumps(record).encode()}
+        return {f"{kind}/{name}".encode(): _encode(record).encode()}
 
     def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         prefix = f"{kind}/".encode()
         for key, value in list(self._durable.metas(prefix)):
-            yield key[len(prefix) :].decode(), json.loads(str(value, "utf-8"))
+            yield key[len(prefix) :].decode(), _decode(str(value, "utf-8"))
 
     def check_ours(self) -> None:
         """Refuse a store that another program uses.

@@ -18,6 +18,7 @@ Promised entries
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from struct import Struct
 from types import MappingProxyType
@@ -52,6 +53,12 @@ InMemory = tuple[
 _NOTHING: Mapping[bytes, bytes | None] = MappingProxyType({})
 
 
+@cache
+def _head(sender_length: int) -> Callable[[bytes], tuple[int, bytes]]:
+    """Reads moment and sender ID from the begin of a stored entry."""
+    return Struct(f">Q{sender_length}s").unpack_from
+
+
 class Entries:
     """See the module's text.
 
@@ -79,7 +86,7 @@ class Entries:
         self._durable: Durable = store.durable
         self._keyed = order is Order.KEYED
         self._start = STAMP_BYTES + sender_length
-        self._head: Callable[[bytes], tuple[int, bytes]] = Struct(f">Q{sender_length}s").unpack_from
+        self._head = _head(sender_length)
         self._place: Durable | Volatile = store.durable if forced else store.volatile
         stored = self._place.queue(name)
         if stored is None and aside is not None:

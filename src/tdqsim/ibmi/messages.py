@@ -8,7 +8,8 @@ in the error code structure, if it passes one. The texts and the layouts of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,7 +59,23 @@ class MessageDescription(NamedTuple):
     @property
     def values(self) -> int:
         """The number of values it needs: one for each variable whose length is not 0."""
-        return len([length for _, length in self.data if length])
+        return _number_of_values(self.data)
+
+
+@cache
+def _number_of_values(data: tuple[tuple[str, int], ...]) -> int:
+    return len([length for _, length in data if length])
+
+
+@cache
+def _template(text: str) -> Callable[..., str]:
+    """A text with &1 and so on, as the function that puts the values there; they follow an argument without meaning."""
+    return _VARIABLE.sub(r"{\1}", text.replace("{", "{{").replace("}", "}}")).format
+
+
+def _texts(described: MessageDescription, values: Sequence[str | int]) -> tuple[str, str]:
+    """First- and second-level text with a value for each variable."""
+    return _template(described.text)("", *values), _template(described.help)("", *values)
 
 
 _HELP = {row["id"]: row["help"] for row in table("cpf_help")}
@@ -116,12 +133,12 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
     if len(values) != described.values:
         raise WrongValue(f"{message_id} has {described.values} variables, {len(values)} values were given")
     page = page if page is not None else codepage(37)
-    remaining = iter(values)
-    filled = ["" if length == 0 else next(remaining) for _, length in described.data]
-    data = b"".join(_variable(what, *field, page) for what, field in zip(filled, described.data, strict=True))
-    text, help_text = (
-        _VARIABLE.sub(lambda match: str(filled[int(match[1]) - 1]), one) for one in (described.text, described.help)
-    )
+    remaining, filled, data = iter(values), [], b""
+    for what, length in described.data:
+        filled.append(next(remaining) if length else "")
+        if length:
+            data += pack_binary(int(filled[-1])) if what == "B" else shown_char(str(filled[-1]), length, page)
+    text, help_text = _texts(described, filled)
     return Message(message_id, kind or described.kind, described.severity, text, data, help_text)
 
 
@@ -139,14 +156,7 @@ def filled_text(described: MessageDescription, data: bytes | None, page: CodePag
             page.printable(part).rstrip(" ") if kind == "C" else str(int.from_bytes(part, "big", signed=True))
         )
         at += length
-    text, help_text = (
-        _VARIABLE.sub(lambda match: filled[int(match[1]) - 1], one) for one in (described.text, described.help)
-    )
-    return text, help_text
-
-
-def _variable(value: str | int, kind: str, length: int, page: CodePage) -> bytes:
-    return pack_binary(int(value)) if kind == "B" else shown_char(str(value), length, page)
+    return _texts(described, filled)
 
 
 class EscapeMessage(TdqError):

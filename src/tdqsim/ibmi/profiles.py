@@ -197,7 +197,7 @@ class Profiles:
         They come from the first of these sources that specifies any: *ALLOBJ, the user's own (as owner, private, or in
         the authorization list), those of all groups of the user together, the public authority.
         """
-        profile = self.find(user)
+        profile = self.by_name.get(user) or self.find(user)
         if profile.allobj:
             return ALL
         own = target.privately(profile.name, self.authorization_lists)

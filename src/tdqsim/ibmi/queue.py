@@ -157,11 +157,10 @@ class DataQueue(SystemObject):
     trace: Callable[[tuple[Any, ...]], object] | None = None
 
     def __post_init__(self) -> None:
-        """Bind its requests."""
+        """Copy what requests need; their functions are bound when it has entries."""
         attributes = self.attributes
         self.ddm = attributes.type == "*DDM"
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
-        self.bind()
 
     @property
     def type(self) -> str:
@@ -219,11 +218,12 @@ class DataQueue(SystemObject):
     def bind(self) -> None:
         """Bind the functions for sends and receives, by the table of this module."""
         self.watched = self.trace is not None or bool(self.waiters)
-        self.send, self.receive = self._send_durably, self._receive_durably
-        if self._in_memory is not None and not (self.journal or self.deleted or self.stored.promised):
-            self.send, receive = self._in_memory
-            if not self.autorcl:
-                self.receive = receive
+        if self._in_memory is None or self.journal or self.deleted or self.stored.promised:
+            self.send, self.receive = self._send_durably, self._receive_durably
+            return
+        self.send, self.receive = self._in_memory
+        if self.autorcl:
+            self.receive = self._receive_durably
 
     # -- entries ----------------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class Waiters:
         return sum(map(len, self._lines.values()))
 
     def __bool__(self) -> bool:
-        return any(self._lines.values())
+        return bool(self._lines)
 
     def __iter__(self) -> Iterator[Waiter]:
         """All waiters, in the order in which they are served."""
@@ -119,7 +119,7 @@ class Waiters:
         """Remove a waiter; False when it was not there."""
         line = self._lines.get(waiter.line, {})
         there = line.pop(waiter.place, None) is waiter
-        if there and not line:
+        if not line:
             self._lines.pop(waiter.line, None)
         return there
 

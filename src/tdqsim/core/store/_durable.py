@@ -270,7 +270,8 @@ class Durable:
         for work in works:
             if work.reads:
                 return
-        cost = sum(self.room.cost(len(key) + len(value)) for key, value in meta.items() if value is not None)
+        kept = [len(key) + len(value) for key, value in meta.items() if value is not None]
+        cost = self.room.cost(sum(kept), len(kept))
         if self.room.left < cost:
             self.find_room(cost)
         self.room.left -= cost
