@@ -310,6 +310,24 @@ def test_a_send_that_extends_a_journaled_queue_makes_no_receive_fail_unplanned(s
         assert officer.qrcvdtaq("SMALL", "APPLIB").data  # tried again
 
 
+def test_the_lock_that_a_send_to_a_queue_that_enforces_locks_has_waited_for_is_free_after_it(system, officer, work):
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    officer.crtdtaq(dtaq="APPLIB/LATER", maxlen=10)
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+
+    def program(job):
+        job.qsnddtaq("WORK", "APPLIB", b"x")
+        return job.qrcvdtaq("LATER", "APPLIB", -1).data
+
+    sending = system.start(program, user="QSECOFR")
+    system.dispatcher.run_ready()
+    officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+    assert officer.qrcvdtaq("WORK", "APPLIB").data == b"x"
+    officer.alcobj([("APPLIB/WORK", "*EXCL")], wait=0)
+    officer.qsnddtaq("LATER", "APPLIB", b"end")
+    assert sending.result() == b"end"
+
+
 def test_an_enforced_wait_holds_its_lock(system, officer, work):
     officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
     waiting = system.start(lambda job: job.qrcvdtaq("WORK", "APPLIB", -1))

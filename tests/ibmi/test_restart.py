@@ -36,9 +36,12 @@ def test_what_users_have_privately_outlives_a_restart_and_ends_with_the_object(t
         job.rnmobj("QGPL/Q", "R")
     with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         assert next(system.queues()).private == {"ANNA": "*CHANGE"}
+        job.qsnddtaq("R", "QGPL", b"x")
+        system.write_out()  # its allocation is recorded
         job.dltdtaq("QGPL/R")
     with Store(tmp_path / "store") as store:
         assert list(store.durable.metas(b"private/")) == []
+        assert list(store.durable.metas(b"allocation/")) == []
 
 
 def test_everything_is_there_after_a_restart(tmp_path):

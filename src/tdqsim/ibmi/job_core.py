@@ -252,7 +252,7 @@ class JobCore(JobData):
         yield from SYSTEM_LIBRARIES
         if self.current_library:
             yield self.current_library
-        yield from (name for name in self.user_libraries if name != self.current_library)
+        yield from self.user_libraries
 
     def library(self, name: str) -> Library | None:
         """The library with this name, or None; QTEMP is the job's own."""
