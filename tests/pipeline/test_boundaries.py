@@ -150,6 +150,26 @@ def rows(path: Path, **more: str) -> list[bytes]:
     return [one for part in parts for batch in reader.read(part) for one in batch.column("Record_Bytes").to_pylist()]
 
 
+def places(data: bytes, cuts: list[int], options: QsamOptions) -> list[int | None]:
+    return [boundary(reader_of(data), cut, len(data), options) for cut in cuts]
+
+
+def test_the_place_after_a_cut_by_hand() -> None:
+    lines = read_options({"record_format": "D"})
+    assert places(b"ab\ncd\n\nef\nlast", [1, 3, 4, 6, 7, 10, 11], lines) == [3, 3, 6, 6, 7, 10, None]
+    words = read_options({"record_format": "V"})
+    assert places(b"\x00\x04\x00\x00" * 131_000, [8, 9], words) == [65_540, 65_544]  # empty records
+    # A record of cobol is not empty: words of zeros, as its data are here, lead nowhere.
+    cobol = read_options(COPYBOOK | BIG | {"record_format": "V"}, cobrix=True)
+    zeros = (b"\x00\x08\x00\x00" + bytes(8)) * 20_000
+    assert places(zeros, [12, 13, 16, 23], cobol) == [65_544, 65_544, 65_544, 65_556]
+    blocks = {"record_format": "FB", "record_length": "20", "bdw_adjustment": "-4", "is_bdw_big_endian": "true"}
+    fixed = (b"\x00\x2c\x00\x00" + b"\xc1" * 40) * 3_000
+    assert places(fixed, [44, 45, 87, 88], read_options(blocks)) == [32_780, 32_780, 32_824, 32_824]
+    # a file that has become shorter since it was listed: its end is not the place
+    assert boundary(reader_of(b"\x00\x08\x00\x00ABCD" * 100), 1000, 1600, words) is None
+
+
 @pytest.mark.parametrize("record_format", ["V", "VB", "VS", "D"])
 def test_files_are_cut_by_arithmetic_and_give_all_records_once(tmp_path: Path, record_format: str) -> None:
     path = tmp_path / "data"

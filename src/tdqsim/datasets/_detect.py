@@ -176,7 +176,7 @@ def detect(path: Path | str) -> Detection:
     fitting = (each for each in ((found, *formats) if found is not None else ()) if each.dcb is not None)
     found = next(fitting, None)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
-    if packed is not None and (found is None or found.words is None):
+    if packed is not None:  # no descriptor words begin like one of these
         raise DcbError(path, f"this is {packed}, not a data set: unpack it first")
     if found is None or found.dcb is None:
         raise DcbError(
