@@ -12,7 +12,7 @@ import yaml
 import tdqsim
 from tdqsim import Abend, Region, define_tdqueue
 from tdqsim.cobol import CallAnswer, CallStub, CobolError, CobolPrograms, SqlAnswer, SqlStub, Stub, StubAnswer
-from tdqsim.cobol.case_file import case_json_schema, load_case_file
+from tdqsim.cobol.case_file import case_json_schema, read_case_file
 from tdqsim.cobol.case_run import run_cases
 from tdqsim.cobol.sql_statements import SqlStatement, statement_of
 from tdqsim.cobol.translate import translate
@@ -527,6 +527,6 @@ def test_the_case_file_of_the_guide_is_one(tmp_path):
     text = guide.partition("```yaml file=cust.case.yaml\n")[2].partition("```")[0]
     (tmp_path / "region.yaml").write_text("{}\n")
     (tmp_path / "cust.case.yaml").write_text(text)
-    (case,) = load_case_file(tmp_path / "cust.case.yaml").cases
+    (case,) = read_case_file(tmp_path / "cust.case.yaml").file.cases
     assert [(each.kind, each.cursor) for each in case.given.sql] == [("", "C1"), ("UPDATE", "")]
     jsonschema.validate(yaml.safe_load(text), case_json_schema())

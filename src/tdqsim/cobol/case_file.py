@@ -448,18 +448,6 @@ class CasesRead(NamedTuple):
         return [*(case.name for case in self.file.cases), *self.wrong]
 
 
-def load_case_file(path: Path) -> CaseFile:
-    """Read a case file in which everything must be right.
-
-    Raises:
-        DefinitionError: it cannot be read, or anything in it is wrong; all problems are listed, with lines.
-    """
-    file, wrong = read_case_file(path)
-    if wrong:
-        raise DefinitionError([problem for problems in wrong.values() for problem in problems])
-    return file
-
-
 def read_case_file(path: Path) -> CasesRead:
     """Read a case file; a case that is wrong does not keep the others from being run.
 

@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, NoReturn, cast
 
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.facts import rules, table
+from tdqsim.facts import rules
 
 Kind = Literal["let", "do", "ask", "abend", "link", "other", "begun", "see"]
 
@@ -132,12 +132,6 @@ def cics_cases() -> dict[str, ProbeCase]:
     """All cases for CICS, by rule id, in the order in which they run; the first is ``*RESET``."""
     path = _FOLDER / "cics_cases.txt"
     return parse_cases(path.read_text("utf-8"), path.name)
-
-
-@cache
-def unobservable() -> dict[str, tuple[str, str]]:
-    """For each rule that a program on one machine cannot observe: the group of reasons, and the reason in words."""
-    return {row["rule"]: (row["group"], row["reason"]) for row in table("probe_unobservable")}
 
 
 def parse_cases(text: str, file: str) -> dict[str, ProbeCase]:
