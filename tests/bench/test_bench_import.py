@@ -22,7 +22,7 @@ def test_touching_a_region(tmp_path: Path) -> None:
     """Process time of an interpreter, its own start in both; what is compiled is kept for the rounds.
 
     Two thirds of it are a hundred and seventy modules of our own: the declarations of every command, and the tables of facts
-    that they need. In machine instructions, which do not depend on what else runs, the ratio is 2.82.
+    that they need. In machine instructions, which do not depend on what else runs, the ratio is 2.72.
     """
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
 

@@ -14,7 +14,7 @@ from tdqsim.cics.model.region import Hook
 from tdqsim.cics.model.region import Recorder as Recorder
 from tdqsim.cics.model.unit import UnitOfWork as UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused
-from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit
+from tdqsim.cics.queues.exits import ExitPoint, ExitProgram
 from tdqsim.cics.region import Region
 from tdqsim.cics.region_arguments import SecurityOptions, StartOptions, SystemOptions
 from tdqsim.cics.spi.csd import Csd, InstallIncomplete
@@ -33,6 +33,7 @@ from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.files.datafile import DataFile
+    from tdqsim.cics.queues.exited import CommandExit, DataExit, RequestExit
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.cics.text.ceci import ceci
     from tdqsim.cics.text.cemt import cemt
@@ -88,6 +89,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.files.datafile": ("DataFile",),
+        "tdqsim.cics.queues.exited": ("CommandExit", "DataExit", "RequestExit"),
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
         "tdqsim.cics.text.ceci": ("ceci",),
         "tdqsim.cics.text.cemt": ("cemt",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import tzinfo
 from functools import cache
 from pathlib import Path
@@ -35,8 +34,7 @@ Grplist = Sequence[str] | str
 StartType = Literal["AUTO", "COLD", "INITIAL"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityOptions:
+class SecurityOptions(NamedTuple):
     """Who may do what in a region: the argument ``security``, if more than the policy is given.
 
     An attribute that is None has the value of region.yaml, else its default.
@@ -62,8 +60,7 @@ class SecurityOptions:
     regionuserid: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
+class StartOptions(NamedTuple):
     """How a region starts: the argument ``start``, if more than the type of the start is given.
 
     An attribute that is None has the value of region.yaml, else its default.
@@ -83,8 +80,7 @@ class StartOptions:
     open_data_sets: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemOptions:
+class SystemOptions(NamedTuple):
     """The CICS system that a region simulates: the argument ``system``.
 
     An attribute that is None has the value of region.yaml, else its default.
@@ -121,15 +117,15 @@ def given_over(given: object, base: Group, alone: str = "") -> Group:
         TypeError: it is neither.
     """
     if isinstance(given, type(base)):
-        values: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
+        values: dict[str, Any] = given._asdict()
         lists = values.get("grplist")
         if isinstance(lists, str | list):
             values["grplist"] = (lists,) if isinstance(lists, str) else tuple(lists)
-        return replace(base, **{name: value for name, value in values.items() if value is not None})
+        return base._replace(**{name: value for name, value in values.items() if value is not None})
     if not alone:
         raise WrongType(f"{given!r:.80} is not a {type(base).__name__}")
     alone_given: dict[str, Any] = {alone: given}
-    return replace(base, **alone_given)
+    return base._replace(**alone_given)
 
 
 SECURITY: Final = SecurityOptions(
@@ -247,10 +243,10 @@ def region_options(
     )
     _check_groups(security.groups)
     values: dict[str, Any] = {
-        each.name: getattr(group, each.name)
+        name: value
         for group in (security, start, system)
-        for each in fields(group)
-        if each.name in RegionOptions._fields
+        for name, value in group._asdict().items()
+        if name in RegionOptions._fields
     }
     values |= {"open_data_sets": start.open_data_sets and not readonly, "mxt": system.mxt or None}
     return RegionOptions(

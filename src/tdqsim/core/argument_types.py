@@ -9,15 +9,17 @@ raised unchanged.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from os import PathLike
-from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tdqsim.errors import TdqError, WrongType, WrongValue
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +32,9 @@ _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (i
 
 
 @cache
-def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+def _declared(function: Callable[..., Any]) -> tuple[Signature, dict[str, Any]]:
+    import inspect  # noqa: PLC0415  (needed only for the message of an error)
+
     names = inspect.unwrap(function).__globals__  # those of the module with the annotations, not of the decorator
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():

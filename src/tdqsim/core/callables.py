@@ -8,20 +8,16 @@ called with.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
-from types import CoroutineType, FunctionType
+from types import CodeType, CoroutineType, FunctionType
 from typing import Final
 
 from tdqsim.errors import WrongType
 
-_LAZY: Final = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
-_KINDS: Final[dict[str, Callable[[object], bool]]] = {
-    "an async function": inspect.iscoroutinefunction,
-    "an async generator": inspect.isasyncgenfunction,
-    "a generator": inspect.isgeneratorfunction,
-}
+_KINDS: Final = {0x80: "an async function", 0x200: "an async generator", 0x20: "a generator"}
+"""The flags of the code of functions that run none of their lines when they are called."""
+_LAZY: Final = sum(_KINDS)
 
 
 def why_unusable(call: object, *arguments: str, more: bool = False) -> str:
@@ -45,6 +41,8 @@ def why_unusable(call: object, *arguments: str, more: bool = False) -> str:
             f"{_named(call)} is {kind}: calling it runs none of its lines; allowed is a function with neither async "
             "nor yield"
         )
+    import inspect  # noqa: PLC0415  (slow to import, and not needed for a plain function)
+
     try:
         signature = inspect.signature(call, follow_wrapped=False)
     except (ValueError, TypeError):
@@ -80,17 +78,21 @@ def refuse_coroutine(value: object) -> None:
 
 def _lazy_kind(call: Callable[..., object]) -> str:
     """In words, which kind of function that runs nothing when it is called; empty for others."""
+    code = _code(call)
+    return "" if code is None else _KINDS.get(code.co_flags & _LAZY, "")
+
+
+def _code(call: Callable[..., object]) -> CodeType | None:
+    """The code that runs when something is called; None if it is not written in Python, and for a class."""
     while isinstance(call, partial):
         call = call.func
-    inner = call if inspect.isroutine(call) or isinstance(call, type) else type(call).__call__
-    return next((words for words, test in _KINDS.items() if test(call) or test(inner)), "")
+    return getattr(call if hasattr(call, "__code__") else type(call).__call__, "__code__", None)
 
 
 def _named(call: Callable[..., object]) -> str:
     """Name a callable, with the file and line of its code."""
+    code = _code(call)
     while isinstance(call, partial):
         call = call.func
-    function = call if inspect.isroutine(call) else type(call).__call__
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
     name = getattr(call, "__qualname__", None) or f"{type(call).__qualname__} object"
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else str(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -181,7 +180,7 @@ class Kit:
         if "store" in options:
             start = options.get("start", StartOptions())
             if isinstance(start, StartOptions) and start.type is None:
-                options["start"] = replace(start, type=self._start)
+                options["start"] = start._replace(type=self._start)
         elif options.get("durability", "process") == "process" and "limit_bytes" not in options:
             options["store"] = self._stores.take()
         return options

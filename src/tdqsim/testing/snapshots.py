@@ -11,7 +11,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.inspection.remote_queues import followed_states
 from tdqsim.cics.inspection.state import QueueState, Uncommitted, tasks_of
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.model.queue import TriggerState
+from tdqsim.cics.model.queue import TRIGGER
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi import System
 from tdqsim.testing.text import show_record
@@ -19,10 +19,9 @@ from tdqsim.testing.text import show_record
 _NOT_COMPARED: Final = frozenset((
     "name", "system", "recovstatus", "numitems", "peak_items", "emptystatus", "output", "dataset", "locks", "awaiting",
 ))  # fmt: skip
-_OF_TRIGGER: Final = tuple(each.name for each in fields(TriggerState))
 _COMPARED: Final = (
-    *(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED.union(_OF_TRIGGER)),
-    *_OF_TRIGGER,
+    *(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED.union(TRIGGER)),
+    *TRIGGER,
 )
 """The fields of a queue's state that :func:`diff` compares."""
 

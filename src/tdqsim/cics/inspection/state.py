@@ -22,7 +22,6 @@ from tdqsim.cics.model.queue import (
     IntraTdQueue,
     RemoteTdQueue,
     TdQueue,
-    TriggerState,
     intra_queues,
 )
 from tdqsim.facts import Cvda
@@ -111,7 +110,7 @@ class Uncommitted:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueState(TriggerState):
+class QueueState:
     """The state of one queue, with its trigger. Attributes that its type does not have are empty, 0 or False.
 
     Attributes:
@@ -134,6 +133,11 @@ class QueueState(TriggerState):
         dataset: DSNAME of a data set, or its DDNAME if it has none.
         locks: the read end and the write end of a logically recoverable queue.
         awaiting: the readers that wait for another task's commit (TD_READ).
+        atifacility: the kind of principal facility of a triggered task: TERMINAL, FILE (none) or SYSTEM.
+        facilityid: the terminal or connection in effect.
+        transid: the transaction that the trigger starts; empty for none.
+        triggerlevel: the number of records that starts it; 0 for never.
+        userid: the user ID of tasks without a facility.
     """
 
     name: str
@@ -154,6 +158,11 @@ class QueueState(TriggerState):
     dataset: str = ""
     locks: tuple[LockState, ...] = ()
     awaiting: tuple[WaitingTask, ...] = ()
+    atifacility: str = ""
+    facilityid: str = ""
+    transid: str = ""
+    triggerlevel: int = 0
+    userid: str = ""
 
     @property
     def holds_records(self) -> bool:

@@ -11,8 +11,7 @@ Sources: INQUIRE TRANDUMPCODE, SET TRANDUMPCODE (IBM Docs).
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tdqsim.cics.model.region import RegionData
 from tdqsim.facts import LIMITS, table
@@ -24,8 +23,7 @@ _WITHOUT_DUMP: Final = next(row["value"] for row in table("kernel") if row["name
 _PREFIX: Final = b"dump/"
 
 
-@dataclass(slots=True)
-class DumpCode:
+class DumpCode(NamedTuple):
     """An entry of the transaction dump table.
 
     Attributes:
@@ -68,7 +66,7 @@ def keep(region: RegionData, entry: DumpCode) -> None:
     """Add an entry, and record it in the store unless it is temporary."""
     dump_codes(region)[entry.code] = entry
     if not entry.temporary:
-        image = json.dumps(asdict(entry) | {"current": 0}).encode()
+        image = json.dumps(entry._replace(current=0)._asdict()).encode()
         region.committer.commit(meta={_PREFIX + entry.code.encode(): image})
 
 
@@ -82,8 +80,6 @@ def remove(region: RegionData, entry: DumpCode) -> None:
 def request_dump(region: RegionData, code: str) -> str:
     """Count a request of a dump; gives why no dump is to be taken, and an empty text if one is."""
     known = dump_codes(region)
-    entry = known.get(code)
-    if entry is None:
-        entry = known[code] = DumpCode(code, trandumping=code not in _WITHOUT_DUMP, temporary=True)
-    entry.current += 1
+    entry = known.get(code) or DumpCode(code, trandumping=code not in _WITHOUT_DUMP, temporary=True)
+    entry = known[code] = entry._replace(current=entry.current + 1)
     return entry.why_suppressed()

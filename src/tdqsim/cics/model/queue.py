@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -169,26 +168,7 @@ class TdQueue:
         return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerState:
-    """The present trigger settings of an intrapartition queue; empty and 0 for other queues.
-
-    Attributes:
-        atifacility: the kind of principal facility of a triggered task: TERMINAL, FILE (none) or SYSTEM.
-        facilityid: the terminal or connection in effect.
-        transid: the transaction to start; empty for none.
-        triggerlevel: the number of records that starts it; 0 for never.
-        userid: the user ID of tasks without a facility.
-    """
-
-    atifacility: str = ""
-    facilityid: str = ""
-    transid: str = ""
-    triggerlevel: int = 0
-    userid: str = ""
-
-
-TRIGGER: Final = tuple(field.name for field in fields(TriggerState))
+TRIGGER: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
 """The attributes of an intrapartition queue that SET TDQUEUE can change and the catalogue keeps."""
 
 

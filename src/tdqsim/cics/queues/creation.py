@@ -6,7 +6,6 @@ the durable store, all or none, after a check that there is space for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -72,7 +71,6 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
     return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {why}")
 
 
-@dataclass(slots=True)
 class Moves:
     """The records that move or are deleted when queues are created: RECOVSTATUS changes, or a queue is replaced.
 
@@ -83,10 +81,13 @@ class Moves:
         left: the queues in memory whose records are removed after the commit.
     """
 
-    region: RegionData
-    works: list[Work] = field(default_factory=list)
-    come: list[VolatileQueue] = field(default_factory=list)
-    left: list[VolatileQueue] = field(default_factory=list)
+    __slots__ = ("come", "left", "region", "works")
+
+    def __init__(self, region: RegionData) -> None:
+        self.region = region
+        self.works: list[Work] = []
+        self.come: list[VolatileQueue] = []
+        self.left: list[VolatileQueue] = []
 
     def to_memory(self, durable: DurableQueue) -> VolatileQueue:
         """Move the records of a recoverable queue to memory."""

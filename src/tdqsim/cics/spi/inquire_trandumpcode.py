@@ -6,8 +6,7 @@ See :mod:`tdqsim.cics.kernel.dump_codes`. Source: INQUIRE TRANDUMPCODE, SET TRAN
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, FullwordOrNone, Opt, command, to_cvda
@@ -119,7 +118,7 @@ def set_trandumpcode(
         return
     if asked is Cvda.RESET:
         changes["current"] = 0
-    changed = replace(entry, **changes)  # type: ignore[arg-type]  # each attribute has a value of its own type
+    changed = entry._replace(**changes)
     keep(region, changed)
     if changed.sysdumping or changed.shutdown:
         region.notices.say("dump_option_without_effect", code=code)
@@ -133,9 +132,9 @@ def _chosen(option: str, value: object, allowed: tuple[Cvda, ...]) -> Cvda:
     return wanted
 
 
-def _changes(values: Mapping[str, object], maximum: int | None) -> dict[str, bool | int]:
+def _changes(values: Mapping[str, object], maximum: int | None) -> dict[str, Any]:
     """The attributes of an entry that the options change."""
-    changes: dict[str, bool | int] = {
+    changes: dict[str, Any] = {
         _CHOICES[option][0]: _chosen(option, value, _CHOICES[option][1:]) is _CHOICES[option][1]
         for option, value in values.items()
         if not is_null(value)

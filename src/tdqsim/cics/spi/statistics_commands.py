@@ -9,7 +9,6 @@ STATISTICS (IBM Docs).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -75,7 +74,7 @@ def _record(task: TaskBase, verb: str, kind: str, name: str) -> StatisticsRecord
     last = region.statistics.reset_abstime
     words = ("LASTRESET", "LASTRESETHRS", "LASTRESETMIN", "LASTRESETSEC")
     times = dict(zip(words, _parts(last % _DAY_MS // 1000), strict=True))
-    return replace(record, values={**record.values, "LASTRESETABS": last, **times})
+    return record.added({"LASTRESETABS": last, **times})
 
 
 @command("EXTRACT STATISTICS", "NOTAUTH NOTFND", _LAST, resource="resid")

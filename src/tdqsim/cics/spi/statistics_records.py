@@ -107,6 +107,10 @@ class StatisticsRecord:
         """The values by plain name, and what a command has added to them."""
         return dict(self.values)
 
+    def added(self, values: Mapping[str, object]) -> StatisticsRecord:
+        """The record with more values, by plain name."""
+        return StatisticsRecord(self.record, {**self.values, **values})
+
     def plain(self) -> dict[str, Any]:
         """The values by plain name for JSON, with CVDAs by name."""
         return {name: value.name if isinstance(value, Cvda) else value for name, value in self.values.items()}
