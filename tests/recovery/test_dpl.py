@@ -366,7 +366,7 @@ def test_programs_below_the_server_are_restricted_too(linked: Linked) -> None:
 def test_dplsubset_restricts_a_program_of_this_region(linked: Linked) -> None:
     linked["NEAR"].programs.register("SUBSET", lambda task: task.syncpoint())
     linked["NEAR"].programs.register("FREE", lambda task: task.syncpoint())
-    expected, condition = rule("DPL-EXECUTIONSET"), linked.link("SUBSET")
+    expected, condition = rule("DPL-EXECUTIONSET"), linked.link("SUBSET").cause
     assert (condition.resp, condition.resp2) == (Resp[expected.resp], int(expected.resp2))
     assert linked.link("FREE") is None
 

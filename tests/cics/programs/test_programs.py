@@ -348,3 +348,18 @@ def test_the_program_of_handle_abend_gets_the_commarea_of_the_one_that_names_it(
     reg.programs.register("FIRSTP", first)
     reg.start(lambda task: task.link("FIRSTP", bytearray(b"mine"))).result()
     assert got == [b"mine"]
+
+
+@pytest.mark.parametrize("verb", ["link", "xctl"])
+def test_a_condition_that_a_program_does_not_handle_is_its_abend_and_no_response_to_link_or_xctl(reg, verb):
+    """Neither RESP or NOHANDLE of the caller's command takes it, nor HANDLE CONDITION of the caller."""
+    reg.programs.register("BELOW", lambda task: task.readq_td("NONE"))
+    taken = []
+    with pytest.raises(Abend) as met, reg.task() as task:
+        task.handle_condition(QIDERR=taken.append, ERROR=taken.append)
+        getattr(task, verb)("BELOW", nohandle=True)
+    assert (met.value.code, met.value.cause.command, taken) == ("AEYH", "READQ TD", [])
+    with reg.task() as task:
+        task.handle_abend(lambda abend: taken.append(abend.code))
+        task.link("BELOW")
+    assert taken == ["AEYH"]

@@ -10,7 +10,7 @@ from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.kernel.security import XPPT, Access
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, to_abend
 from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.core.callables import refuse_coroutine
@@ -76,4 +76,7 @@ def run_program(task: TaskBase, program: Program) -> object:
     except TaskReturn as leave:
         return leave.value
     except Exception as error:  # noqa: BLE001  (whatever leaves a program is its abend)
-        return task._call_exit(error)
+        try:
+            return task._call_exit(error)
+        except Condition as met:  # it is no response to the caller's LINK: neither RESP nor a HANDLE there takes it
+            raise to_abend(task, met) from met
