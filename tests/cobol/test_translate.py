@@ -202,3 +202,62 @@ def test_a_literal_that_is_too_long_for_a_name_is_told(written, said):
     assert [text.partition(", so ")[0] for _word, text in too_long(command(f" EXEC CICS {written} END-EXEC"))] == [
         *([said] if said else [])
     ]
+
+
+def test_what_programs_write_in_another_way_is_translated_too():
+    """EXECUTE, LENGTH without OF, NOHANDLE twice, RESP of HANDLE CONDITION, two ADDRESS OF, ZEROES, MAPONLY."""
+    assert command(" EXECUTE CICS SUSPEND END-EXEC").text == "SUSPEND"
+    assert command(" EXEC CICS SUSPEND NOHANDLE NOHANDLE END-EXEC").text == "SUSPEND NOHANDLE"
+    handled = command(" EXEC CICS HANDLE CONDITION QZERO(OVER) RESP(R) END-EXEC")
+    assert (handled.text, handled.labels) == ("HANDLE CONDITION RESP(A1)", (("QZERO", 1),))
+    assert command(" EXEC CICS SEND MAP('M1') MAPONLY END-EXEC").text == "SEND MAP(A1) MAPONLY"
+    assert command(" EXEC CICS SEND MAP('M1') DATAONLY END-EXEC").written == ("'M1'", "M1O")
+    text = translate(
+        PROGRAM.format(
+            " EXEC CICS WRITEQ TD QUEUE('A') FROM(REC) LENGTH(LENGTH REC) END-EXEC\n"
+            " EXEC CICS ADDRESS CWA(ADDRESS OF A) TWA(ADDRESS OF B) END-EXEC\n"
+            " EXEC CICS GETMAIN SET(P) FLENGTH(8) INITIMG(ZEROES) END-EXEC"
+        ),
+        "pay.cbl",
+    ).text
+    assert "BY CONTENT FUNCTION BYTE-LENGTH(REC) END-CALL" in text
+    assert "SET ADDRESS OF A TO DFHEI-POINTER-1 SET ADDRESS OF B TO DFHEI-POINTER-2" in text
+    assert "BY CONTENT 8 BY CONTENT 0 END-CALL" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("REC", "DFHEIBLK DFHCOMMAREA REC"),
+        ("DFHCOMMAREA REC", "DFHEIBLK DFHCOMMAREA REC"),
+        ("DFHEIBLK REC", "DFHEIBLK DFHCOMMAREA REC"),
+        ("DFHEIBLK", "DFHEIBLK DFHCOMMAREA"),
+    ],
+)
+def test_the_eib_and_the_commarea_are_the_first_two_of_using(written, made):
+    text = PROGRAM.replace("DIVISION.\n{}", f"DIVISION USING {written}.\n{{}}").format(" EXEC CICS RETURN END-EXEC.")
+    translation = translate(text, "pay.cbl")
+    assert f"PROCEDURE DIVISION USING {made}." in translation.text
+    assert " ".join(translation.using) == made
+
+
+def test_the_statement_behind_a_command_of_several_lines_keeps_its_line():
+    text = translate(PROGRAM.format(" EXEC CICS\n SUSPEND\n END-EXEC\n MOVE 1 TO R."), "pay.cbl").text
+    assert text.endswith('END-CALL\n#line 10 "pay.cbl"\n\n MOVE 1 TO R.\n')
+
+
+def test_headers_declaratives_and_calls_are_read_to_their_end():
+    """COMMON, RECORDING MODE V, DECLARATIVES before the labels, IN as a qualifier, and a program that follows."""
+    source = (
+        " IDENTIFICATION DIVISION.\n PROGRAM-ID. PAY COMMON.\n DATA DIVISION.\n FILE SECTION.\n"
+        " FD F1 RECORDING MODE IS V.\n 01 REC PIC X(80).\n PROCEDURE DIVISION.\n DECLARATIVES.\n END DECLARATIVES.\n"
+        " MAIN SECTION.\n EXEC CICS HANDLE CONDITION QZERO(MAIN) END-EXEC.\n CALL 'SUB' USING A IN B C OF D IN E.\n"
+        " END PROGRAM PAY.\n IDENTIFICATION DIVISION.\n PROGRAM-ID. NEXT1.\n PROCEDURE DIVISION.\n P1.\n GOBACK.\n"
+    )
+    made = translate(source, "pay.cbl", paragraphs=True)
+    assert "PROGRAM-ID. PAY COMMON." in made.text
+    assert "FD F1 ." in made.text
+    assert made.text.index("DFHEI-BRANCH") > made.text.index("END DECLARATIVES.")
+    assert made.calls[0].written == ("A IN B", "C OF D IN E")
+    assert made.paragraphs == ("MAIN",)
+    assert made.following[0].paragraphs == ()

@@ -608,7 +608,10 @@ class _Translator:
             self.edits.append((stop.start, stop.start, " USING DFHEIBLK DFHCOMMAREA"))
             self.using = ("DFHEIBLK", "DFHCOMMAREA")
             return
-        given = {word.text.upper() for word in divisions.using_names}
-        wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in given]
-        self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
-        self.using = (*wanted, *_names_of(divisions))
+        names = _names_of(divisions)
+        wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in names]
+        # DFHCOMMAREA is the second one, so it stands behind a DFHEIBLK of the program's own
+        before = next((word for word in divisions.using_names if word.is_word("DFHEIBLK")), using)
+        self.edits.append((before.end, before.end, "".join(f" {name}" for name in wanted)))
+        at = names.index("DFHEIBLK") + 1 if "DFHEIBLK" in names else 0
+        self.using = (*names[:at], *wanted, *names[at:])
