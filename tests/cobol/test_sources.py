@@ -517,3 +517,36 @@ def test_the_programs_of_a_regions_transactions_are_compiled_at_the_same_time(tm
         handles = [region.start(name) for name in names]
         region.run()
         assert [handle.result() for handle in handles] == [None, None]
+
+
+def test_a_copybook_that_has_changed_or_has_another_before_it_is_compiled_again(tmp_path):
+    """In one process, which looks at no file that has not changed. CBL and PROCESS may be several lines."""
+    copy, first = tmp_path / "copy", tmp_path / "first"
+    source = tmp_path / "COPIES.cbl"
+    source.write_text(
+        "       CBL APOST\n       PROCESS NODYNAM\n       IDENTIFICATION DIVISION.\n       PROGRAM-ID. COPIES.\n"
+        "       DATA DIVISION.\n       WORKING-STORAGE SECTION.\n       COPY SIZES.\n       PROCEDURE DIVISION.\n"
+        "           MOVE 'A' TO T.\n"
+    )
+    copy.mkdir()
+    first.mkdir()
+    options = Options(copybooks=(first, copy))
+
+    def size() -> int:
+        symbols = compile_program(source, options, tmp_path / "cache").symbols
+        return next(item.size for item in symbols.items if item.name == "T")
+
+    (copy / "SIZES.cpy").write_text("       01 T PIC X(4).\n")
+    assert [size(), size()] == [4, 4]
+    (copy / "SIZES.cpy").write_text("       01 T PIC X(12).\n")
+    assert size() == 12
+    (first / "SIZES.cpy").write_text("       01 T PIC X(7).\n")
+    assert size() == 7
+    made = compile_program(source, options, tmp_path / "cache")
+    (tmp_path / "sizes.cpy").write_text("       01 T PIC X(9).\n")
+    assert size() == 9
+    (tmp_path / "sizes.cpy").unlink()
+    again = compile_program(source, options, tmp_path / "cache")
+    (tmp_path / "OTHER.cbl").touch()
+    assert compile_program(source, options, tmp_path / "cache") is again
+    assert (again.path, again.symbols) == (made.path, made.symbols)

@@ -176,6 +176,8 @@ def compile_program(source: Path, options: Options, cache: Path) -> Module:
     if known is not None and known[0] == _stamps(known[1], options):
         return known[1]
     module = _compiled(source, options, cache)
+    if known is not None and (known[1].path, known[1].names) == (module.path, module.names):
+        module = known[1]  # what has changed makes no difference to it
     _KNOWN[asked] = (_stamps(module, options), module)
     return module
 
@@ -208,8 +210,12 @@ def _parts(options: Options) -> list[str]:
 
 
 def _stamps(module: Module, options: Options) -> tuple[object, ...]:
-    """The state of the files of a module, and of the folders where a new file could take the place of one."""
-    places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
+    """The state of the files of a module, and of the folders where a new file could take the place of one.
+
+    Its files are those that the preprocessor has named; the compiler names only those with statements.
+    """
+    files = module.names.values() or module.symbols.sources
+    places = {*files, *map(str, (module.source, module.source.parent, *options.copybooks))}
     stamps: list[tuple[object, ...]] = []
     for place in sorted(places - {""}):
         try:
