@@ -81,11 +81,12 @@ def test_two_tasks_that_wait_have_subprograms_of_their_own(workshop):
         "01 S PIC 9(4).\n01 WS-NAME PIC X(8) VALUE 'COUNTER'.",
         TWICE.replace("CALL WS-NAME USING S", "EXEC CICS SUSPEND END-EXEC CALL WS-NAME USING S"),
     )
+    workshop.run("SLOWLY")  # the storage of its programs is used again by one of the others
     handles = [workshop.region.start(workshop.programs.handler("SLOWLY")) for _ in range(4)]
     workshop.region.run()
     for handle in handles:
         handle.result()
-    assert workshop.out() == [b"0002"] * 4
+    assert workshop.out() == [b"0002"] * 5
 
 
 SUB = ("77 X PIC X(4).", "01 L-T PIC X(4).")
@@ -639,3 +640,93 @@ def test_programs_that_call_each_other_for_ever_are_asra(workshop):
     with pytest.raises(Abend) as caught:
         workshop.run("PING")
     assert caught.value.code == "ASRA"
+
+
+def test_handles_after_a_call_are_those_of_the_caller_also_without_a_command_between(workshop):
+    """A CALLed program goes to its label and ends there; then the caller fails; its exit is armed again by RESET."""
+    (workshop.folder / "CALLERH.cbl").write_text(
+        """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. CALLERH.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  T PIC X(4).
+       01  X PIC X(4) VALUE 'ZZZZ'.
+       01  P REDEFINES X PIC S9(7) COMP-3.
+       77  N PIC 9 VALUE 0.
+       PROCEDURE DIVISION.
+           EXEC CICS HANDLE ABEND LABEL(FELL) END-EXEC
+           CALL 'CALLEDH' USING DFHEIBLK OMITTED T
+           CALL 'CALLEDH' USING DFHEIBLK OMITTED T
+           ADD 1 TO P
+           EXEC CICS ABEND ABCODE('GOOD') END-EXEC.
+       FELL.
+           ADD 1 TO N
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+           EXEC CICS ASSIGN ABCODE(T) END-EXEC
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+           EXEC CICS HANDLE ABEND RESET END-EXEC
+           IF N = 2 EXEC CICS ABEND ABCODE('LAST') CANCEL END-EXEC.
+           EXEC CICS ABEND ABCODE('NEXT') END-EXEC.
+       END PROGRAM CALLERH.
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. CALLEDH.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       77  N PIC 9 VALUE 0.
+       LINKAGE SECTION.
+       COPY DFHEIBLK.
+       01  L-T PIC X(4).
+       PROCEDURE DIVISION USING DFHEIBLK DFHCOMMAREA L-T.
+           ADD 1 TO N
+           EXEC CICS HANDLE CONDITION QZERO(NO-MORE) END-EXEC
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(EIBTRNID) END-EXEC
+           EXEC CICS READQ TD QUEUE('IN') INTO(L-T) END-EXEC
+           GOBACK.
+       NO-MORE.
+           MOVE N TO L-T.
+       END PROGRAM CALLEDH.
+"""
+    )
+    for _ in range(2):
+        with pytest.raises(Abend) as met:
+            workshop.run("CALLERH")
+        assert met.value.code == "LAST"
+    assert workshop.out() == [b"RUN ", b"RUN ", b"2   ", b"ASRA", b"ASRA", b"NEXT"] * 2
+
+
+def test_a_label_of_a_program_that_xctl_has_left_takes_no_abend_of_the_next_one(workshop):
+    """The number of the label is that of another label in the next program. HANDLE ABEND PROGRAM stays in force."""
+    workshop.program(
+        "LEAVES",
+        "77 X PIC X(4).",
+        """
+            EXEC CICS READQ TD QUEUE('IN') INTO(X) NOHANDLE END-EXEC
+            IF X = 'PROG'
+               EXEC CICS HANDLE ABEND PROGRAM('RESCUE') END-EXEC
+            ELSE
+               EXEC CICS HANDLE ABEND LABEL(FELL) END-EXEC.
+            EXEC CICS XCTL PROGRAM('FOLLOWS') NOHANDLE END-EXEC.
+        FELL.
+            GOBACK.
+        """,
+    )
+    workshop.program(
+        "FOLLOWS",
+        "77 X PIC X(4).",
+        """
+            EXEC CICS HANDLE CONDITION QZERO(WRONG) END-EXEC
+            EXEC CICS READQ TD QUEUE('NONE') INTO(X) END-EXEC.
+        WRONG.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM('WRONG') END-EXEC.
+        """,
+    )
+    rescued = []
+    workshop.region.programs.register("RESCUE", lambda task: rescued.append(task.abcode))
+    for _ in range(2):
+        with pytest.raises(Abend) as met:
+            workshop.run("LEAVES")
+        assert (met.value.code, met.value.cause.command) == ("AEYH", "READQ TD")
+    workshop.region.writeq_td("IN", b"PROG")
+    workshop.run("LEAVES")
+    assert (workshop.out(), rescued) == ([], ["AEYH"])

@@ -749,6 +749,8 @@ def test_addresses_of_areas(workshop):
         """
         EXEC CICS ADDRESS CWA(P) END-EXEC
         IF Q = 4278190080 MOVE 1 TO S END-IF
+        EXEC CICS ADDRESS COMMAREA(P) END-EXEC
+        IF Q = 4278190080 ADD 1 TO S END-IF
         EXEC CICS ADDRESS EIB(ADDRESS OF MY-EIB) END-EXEC
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(MY-TRAN) END-EXEC
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
@@ -756,8 +758,10 @@ def test_addresses_of_areas(workshop):
         """,
         linkage="01 MY-EIB.\n   05 FILLER PIC X(8).\n   05 MY-TRAN PIC X(4).",
     )
+    with workshop.region.task() as task:
+        task.link("ADDRS", bytearray(4))
     workshop.run("ADDRS")
-    assert workshop.out() == [b"RUN ", b"0001"]
+    assert workshop.out()[1:] == [b"0001", b"RUN ", b"0002"]
 
 
 def test_the_twa_has_twasize_bytes_for_all_programs_of_the_task(workshop):

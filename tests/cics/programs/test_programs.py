@@ -355,9 +355,15 @@ def test_a_condition_that_a_program_does_not_handle_is_its_abend_and_no_response
     """Neither RESP or NOHANDLE of the caller's command takes it, nor HANDLE CONDITION of the caller."""
     reg.programs.register("BELOW", lambda task: task.readq_td("NONE"))
     taken = []
-    with pytest.raises(Abend) as met, reg.task() as task:
+
+    def caller(task):
         task.handle_condition(QIDERR=taken.append, ERROR=taken.append)
         getattr(task, verb)("BELOW", nohandle=True)
+
+    handle = reg.start(caller)
+    reg.run()
+    with pytest.raises(Abend) as met:
+        handle.result()
     assert (met.value.code, met.value.cause.command, taken) == ("AEYH", "READQ TD", [])
     with reg.task() as task:
         task.handle_abend(lambda abend: taken.append(abend.code))
