@@ -17,11 +17,12 @@ import pytest
 
 import tdqsim
 from tdqsim import Condition, Dispatcher, EscapeMessage, Sysplex, parse_definitions
-from tdqsim.cics import Region
+from tdqsim.cics import AccessList, Region
+from tdqsim.cobol import CobolPrograms
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError, WrongType
-from tdqsim.ibmi import System
+from tdqsim.ibmi import System, parse_seed
 from tdqsim.testing import assert_records, seed
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
@@ -230,6 +231,39 @@ def test_seed_takes_a_job_and_assert_records_a_system() -> None:
             seed(system, "QGPL/ORDERS", [b"x"])  # type: ignore[arg-type]
         with pytest.raises(WrongType, match="a region or a system is needed"):
             assert_records(job, "QGPL/ORDERS", [])  # type: ignore[arg-type]
+
+
+ONE_NOT_SEVERAL: dict[str, tuple[Callable[[System], object], str]] = {
+    "ALCOBJ": (lambda system: system.job().alcobj("QGPL/Q"), "alcobj: objects is 'QGPL/Q'; allowed is a list or tuple"),
+    "DLCOBJ": (lambda system: system.job().dlcobj("QGPL/Q"), "dlcobj: objects is 'QGPL/Q'; allowed is a list or tuple"),
+    "expected text": (lambda system: assert_records(system, "QGPL/Q", "AB"), "expected is 'AB'; allowed is a list of"),
+    "expected": (lambda system: assert_records(system, "QGPL/Q", b"AB"), "expected is b'AB'; allowed is a list of"),
+    "lines": (
+        lambda system: parse_seed(system.job(), "AB"),
+        r"lines is 'AB'; allowed is a list of lines, such as \['AB'",
+    ),
+    "users": (lambda _: AccessList(users="PETER"), "users is 'PETER'; allowed is a list of names"),
+    "surrogates": (
+        lambda _: AccessList(surrogates={"ANNA": "PETER"}),
+        r"surrogates\['ANNA'\] is 'PETER'; allowed is a list of names, such as \['PETER'\]",
+    ),
+    "groups": (lambda _: AccessList(groups={"ANNA": "PAYTEAM"}), r"groups\['ANNA'\] is 'PAYTEAM'; allowed is a list"),
+    "sources": (
+        lambda _: CobolPrograms(region(), sources="src", cache="c"),
+        "sources is 'src'; allowed is a list, such",
+    ),
+    "copybooks": (
+        lambda _: CobolPrograms(region(), sources=[], copybooks=Path("copy"), cache="c"),
+        r"copybooks is .*Path\('copy'\); allowed is a list, such as",
+    ),
+    "flags": (lambda _: CobolPrograms(region(), sources=[], flags="-g", cache="c"), "flags is '-g'; allowed is a list"),
+}
+
+
+@pytest.mark.parametrize(("call", "text"), ONE_NOT_SEVERAL.values(), ids=ONE_NOT_SEVERAL)
+def test_one_where_a_list_is_needed_is_not_taken_letter_by_letter(call: Callable[[System], object], text: str) -> None:
+    with System() as system, pytest.raises(WrongType, match=text):
+        call(system)
 
 
 def test_an_error_of_somebody_else_stays_as_it_is() -> None:

@@ -217,6 +217,24 @@ def test_the_library_list(system, anna):
 
 
 @pytest.mark.rule("DTAQ-ADDRESS-LIBL")
+def test_names_are_a_list_or_text_as_in_cl(system, officer):
+    for lib in ("L1", "L2"):
+        officer.crtlib(lib)
+    with system.job("TEXT", library_list="L1 L2") as job:
+        assert job.user_libraries == ("L1", "L2")
+        job.user_libraries = "l2"
+        assert job.user_libraries == ("L2",)
+    officer.crtusrprf("GUDRUN", grpprf="ANNA", supgrpprf="BERT")
+    assert system.profiles["GUDRUN"].groups == ("ANNA", "BERT")
+    assert system.crtusrprf("INGE", grpprf="ANNA", supgrpprf="BERT DORA").groups == ("ANNA", "BERT", "DORA")
+    for name in ("R1", "R2"):
+        officer.crtjrnrcv(f"L1/{name}")
+    officer.crtjrn("L1/JRN", jrnrcv="L1/R1 L1/R2")
+    with pytest.raises(EscapeMessage) as caught:
+        officer.crtjrn("L1/OTHER", jrnrcv="L1/R2")
+    assert caught.value.message_id == "CPF7015"
+
+
 def test_a_search_of_the_list_is_never_out_of_date(system, officer):
     for name in ("ONE", "TWO"):
         system.crtlib(name)

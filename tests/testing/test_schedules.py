@@ -187,6 +187,7 @@ def test_abends_and_endless_waits_are_failures_unless_allowed() -> None:
     assert failure is not None
     assert (failure.kind, failure.message) == ("abend", "a task ended with abend AEIW")
     assert explore(abends, 5, allow_abends=["AEIW"]).failure is None
+    assert explore(abends, 5, allow_abends="AEIW").failure is None
     failure = explore(waits, 1).failure
     assert failure is not None
     assert failure.kind == "endless wait"

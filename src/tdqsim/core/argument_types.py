@@ -66,7 +66,8 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
     if not isinstance(value, allowed + tuple(more for one in allowed for more in _ALSO.get(one, ()))):
         return place, value, " or ".join("None" if one is types.NoneType else one.__name__ for one in allowed)
     if not isinstance(value, Sequence) or isinstance(value, str):
-        return None
+        is_alone = isinstance(value, str) and not any(issubclass(one, str) for one in allowed) and Sequence in allowed
+        return (place, value, "a list or tuple") if is_alone else None
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     part = next((each for each in parts if isinstance(value, _allowed(each) or ())), None)
     inner = get_args(part)

@@ -10,7 +10,7 @@ from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.errors import ParameterError, check_flags
 from tdqsim.ibmi.fact_tables import OPERATIONS
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.names import object_values, place
+from tdqsim.ibmi.names import object_values, place, several_names
 from tdqsim.ibmi.objects import SystemObject, new_name
 
 _TYPES = ("*DTAQ", "*LIB")
@@ -108,7 +108,7 @@ def _secured(job: JobCore, command: str, obj: str, library: str, objtype: str) -
 
 
 def _users(job: JobCore, user: str | Sequence[str]) -> list[str]:
-    names = user.split() if isinstance(user, str) else list(user)
+    names = several_names(user)
     if not names:
         raise ParameterError("user: a user profile or *PUBLIC is needed")
     users = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
@@ -139,7 +139,7 @@ def _secure(
 
 @declare("CRTUSRPRF")
 def crtusrprf(
-    job: JobCore, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
+    job: JobCore, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: str | Sequence[str] = (),
     status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE, curlib: str = DEFAULT_LIBRARY,
     ccsid: int | str = SYSTEM_VALUE,
 ) -> None:  # fmt: skip
@@ -149,7 +149,7 @@ def crtusrprf(
         usrprf: its name.
         allobj: SPCAUT(*ALLOBJ).
         grpprf: the group whose authorities the user also has, or ``*NONE``.
-        supgrpprf: further groups.
+        supgrpprf: further groups, as a list or as text with blanks between them.
         status: ``*ENABLED``, or ``*DISABLED`` to refuse sign-on.
         pwdexp: whether the password must be changed before a sign-on.
         password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE`` means
@@ -168,13 +168,14 @@ def crtusrprf(
     name = new_name(usrprf, "usrprf")
     if name in job.system.profiles.by_name:
         job.fail("CPF2214", name)
-    for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
+    further = several_names(supgrpprf)
+    for group in (*further, *(() if grpprf == "*NONE" else (grpprf,))):
         if capitals(group) not in job.system.profiles.by_name:
             job.fail("CPF2204", capitals(group))
     if (allobj or password != NONE) and not job.system.profiles.find(job.current_user).allobj:
         job.fail("CPF2292")
     job.system.profiles.crtusrprf(
-        name, allobj=allobj, grpprf=grpprf, supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
+        name, allobj=allobj, grpprf=grpprf, supgrpprf=further, status=status, pwdexp=pwdexp,
         password=password, curlib=curlib, ccsid=ccsid,
     )  # fmt: skip
     job.log(job.message("CPC2205", name))

@@ -9,7 +9,7 @@ from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.journals import Journal, JournalEntry, JournalReceiver
-from tdqsim.ibmi.names import object_values, place
+from tdqsim.ibmi.names import object_values, place, several_names
 from tdqsim.ibmi.objects import Library, described, new_name
 from tdqsim.ibmi.queue import DataQueue
 
@@ -35,13 +35,13 @@ def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
 
 
 @declare("CRTJRN")
-def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] = (), text: str = "") -> None:
+def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: str | Sequence[str] = (), text: str = "") -> None:
     """Create a journal. It may be created without receivers here, because it has its entries itself.
 
     Args:
         jrn: ``LIB/NAME``, or a name.
         library: its library; by default the current one.
-        jrnrcv: one or two receivers that no other journal was created with.
+        jrnrcv: one or two receivers that no other journal was created with, as a list or as text with a blank between.
         text: its description, at most 50 characters; ``*BLANK`` for none.
 
     Raises:
@@ -52,7 +52,7 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] =
     name, library = place(jrn, library, default=job.current())
     job.begin("CRTJRN", name, library)
     holder, name = _new_in(job, "jrn", name, library, "*JRN")
-    receivers = [_found(job, each, "", JournalReceiver, "*JRNRCV").number for each in jrnrcv]
+    receivers = [_found(job, each, "", JournalReceiver, "*JRNRCV").number for each in several_names(jrnrcv)]
     attached = {each for journal in job.system.objects.journals() for each in journal.receivers}
     if attached.intersection(receivers) or len(set(receivers)) < len(receivers):
         job.fail("CPF7015")

@@ -9,7 +9,7 @@ from tdqsim.ibmi.errors import ParameterError
 from tdqsim.ibmi.fact_tables import AUTHORITIES, LIMITS, OPERATIONS
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import Message
-from tdqsim.ibmi.names import object_name, object_values
+from tdqsim.ibmi.names import object_name, object_values, several_names
 from tdqsim.ibmi.objects import SHIPPED_LIBRARIES, Library, SystemObject, described, new_name
 
 _BESIDE = ("*AFTER", "*BEFORE")
@@ -234,7 +234,7 @@ def chglibl(job: JobCore, libl: str | Sequence[str] = "*SAME", curlib: str = "*S
 
 
 def _list(job: JobCore, libl: str | Sequence[str]) -> list[str]:
-    names = [] if libl == "*NONE" else libl.split() if isinstance(libl, str) else list(libl)
+    names = [] if libl == "*NONE" else several_names(libl)
     if len(names) > LIMITS["library_list_maximum"]:
         raise ParameterError(f"libl: at most {LIMITS['library_list_maximum']} libraries, got {len(names)}")
     libraries = [_existing(job, name) for name in names]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.record_list import several
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.ibmi.dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi.errors import ParameterError
@@ -60,10 +61,11 @@ def parse_seed(job: Converting, lines: Iterable[str], *, file: str = "<seed>") -
 
     Raises:
         ParameterError: a line is not valid; the message names the file and line.
+        WrongType: a text is given in place of its lines.
     """
     return [
         _seed_entry(job, text, f"{file}:{number}")
-        for number, line in enumerate(lines, 1)
+        for number, line in enumerate(several("parse_seed: lines", lines, "lines"), 1)
         if (text := line.rstrip("\r\n"))
     ]
 

@@ -53,7 +53,7 @@ class Job(JobBase):
         user: its user profile.
         number: six digits that distinguish it from active jobs with the same name and user.
         current_library: the name of its current library; empty for none.
-        library_list: the user part of its library list.
+        library_list: the user part of its library list, as a list or as text with blanks between the names.
         ccsid: the CCSID of its characters; 65535 means no conversion.
         run_priority: 1 to 99; the lowest number is served first.
         default_wait: seconds that it waits for a lock.

@@ -27,7 +27,7 @@ from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.lock_manager import Request
 from tdqsim.ibmi.machine import machine_message
 from tdqsim.ibmi.messages import DTAQ, EscapeMessage, Message, message
-from tdqsim.ibmi.names import is_object_name, object_name, object_values, place, wait_seconds
+from tdqsim.ibmi.names import is_object_name, object_name, object_values, place, several_names, wait_seconds
 from tdqsim.ibmi.objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi.open_list import OpenLists
 from tdqsim.ibmi.queue import DataQueue
@@ -77,7 +77,7 @@ class JobCore(JobData):
 
     def __init__(
         self, handle: JobBase, system: SystemCore, name: str, user: str, number: str, *, current_library: str,
-        library_list: tuple[str, ...], ccsid: int, run_priority: int, default_wait: float,
+        library_list: str | Sequence[str], ccsid: int, run_priority: int, default_wait: float,
     ) -> None:  # fmt: skip
         wait_seconds(default_wait, "default_wait")
         page = job_page(ccsid)
@@ -144,9 +144,9 @@ class JobCore(JobData):
         self.current_library = object_name(library, "current_library") if library else ""
         self.forget_places()
 
-    def set_user_libraries(self, libraries: Sequence[str]) -> None:
+    def set_user_libraries(self, libraries: str | Sequence[str]) -> None:
         """Change the user part of the library list without checking that the libraries exist."""
-        self.user_libraries = tuple(object_name(one, "library_list") for one in libraries)
+        self.user_libraries = tuple(object_name(one, "library_list") for one in several_names(libraries))
         self.forget_places()
 
     # -- messages -----------------------------------------------------------------------------------------------------
@@ -467,8 +467,8 @@ class JobBase:
 
     def __init__(
         self, system: SystemBase, name: str, user: str, number: str, *, current_library: str = "",
-        library_list: tuple[str, ...] = ("QGPL", "QTEMP"), ccsid: int = 37, run_priority: int = LIMITS["run_priority"],
-        default_wait: float = LIMITS["default_wait_seconds"],
+        library_list: str | Sequence[str] = ("QGPL", "QTEMP"), ccsid: int = 37,
+        run_priority: int = LIMITS["run_priority"], default_wait: float = LIMITS["default_wait_seconds"],
     ) -> None:  # fmt: skip
         self.system = system
         self.started: object = None
@@ -562,7 +562,7 @@ class JobBase:
         return self._core.user_libraries
 
     @user_libraries.setter
-    def user_libraries(self, libraries: Sequence[str]) -> None:
+    def user_libraries(self, libraries: str | Sequence[str]) -> None:
         self._changing().set_user_libraries(libraries)
 
     @property

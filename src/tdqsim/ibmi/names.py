@@ -8,6 +8,7 @@ upper case.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -46,6 +47,11 @@ def _checked_name(value: str, what: str) -> str:
     if not value.isascii() or not value.isprintable():
         raise ParameterError(f"{what} {value!r}: a name has letters, digits, $ # @ _ . or a special value")
     return value.upper().rstrip()
+
+
+def several_names(given: str | Iterable[str]) -> list[str]:
+    """The names in a parameter that may have several: a list, or text with blanks between them, as in CL."""
+    return given.split() if isinstance(given, str) else list(given)
 
 
 def place(name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -21,6 +22,7 @@ from tdqsim.ibmi.catalogue import Catalogue
 from tdqsim.ibmi.data import SystemData, job_page
 from tdqsim.ibmi.errors import ParameterError, check_flags
 from tdqsim.ibmi.fact_tables import LIMITS
+from tdqsim.ibmi.names import several_names
 from tdqsim.ibmi.objects import SystemObject, new_name
 
 SECURITY_OFFICER: Final = "QSECOFR"
@@ -69,7 +71,7 @@ class Profiles:
         self.authorization_lists = {one.name: one for one in catalogue.authorization_lists()}
 
     def crtusrprf(
-        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
+        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: str | Sequence[str] = (),
         status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE, curlib: str = DEFAULT_LIBRARY,
         ccsid: int | str = SYSTEM_VALUE,
     ) -> Profile:  # fmt: skip
@@ -79,7 +81,7 @@ class Profiles:
             usrprf: its name, 1 to 10 characters.
             allobj: whether it has the special authority *ALLOBJ.
             grpprf: the group profile whose authorities its user also has, or ``*NONE``.
-            supgrpprf: further group profiles, at most 15.
+            supgrpprf: further group profiles, at most 15, as a list or as text with blanks between them.
             status: ``*ENABLED``, or ``*DISABLED`` to refuse sign-on.
             pwdexp: whether its password must be changed before a sign-on.
             password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE``
@@ -95,8 +97,9 @@ class Profiles:
         check_flags(allobj=allobj, pwdexp=pwdexp)
         name = new_name(usrprf, "user profile")
         disabled = _disabled(status)
-        wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
-        if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
+        further = several_names(supgrpprf)
+        wanted = [*(() if grpprf == "*NONE" else (grpprf,)), *further]
+        if len(further) > LIMITS["supplemental_groups_maximum"] or (further and grpprf == "*NONE"):
             most = LIMITS["supplemental_groups_maximum"]
             raise ParameterError(f"supgrpprf {supgrpprf!r}: at most {most} profiles, beside one in grpprf")
         groups = tuple(self.find(group).name for group in wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
@@ -49,7 +49,7 @@ class JobOptions(TypedDict, total=False):
     """The options of a job other than its name and user; see :class:`Job`."""
 
     current_library: str
-    library_list: tuple[str, ...]
+    library_list: str | Sequence[str]
     ccsid: int
     run_priority: int
     default_wait: float

@@ -11,6 +11,7 @@ from tdqsim.cics.inspection.remote_queues import followed_records
 from tdqsim.cics.internals import core_of
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.core.record_list import several
 from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System
@@ -36,13 +37,16 @@ def assert_records(
     Raises:
         AssertionError: the records differ; the message shows both, and the first record that differs as a dump.
         Condition, UsageError: there is no such queue, or its records cannot be listed.
-        WrongType: the owner is neither a region nor a system.
+        WrongType: the owner is neither a region nor a system, or a single record is given in place of a list.
     """
     if not isinstance(owner, Region | System):
         raise WrongType(f"assert_records of {owner!r}: a region or a system is needed")
     own = owner.options.code_page if isinstance(owner, Region) else find_codepage(owner.ccsid)
     page = own if code_page is None else find_codepage(code_page)
-    wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
+    wanted = [
+        page.encode(record) if isinstance(record, str) else bytes(record)
+        for record in several("assert_records: expected", expected, "records")
+    ]
     actual = _records(owner, queue)
     if actual != wanted:
         raise AssertionError(_difference(queue, actual, wanted, page))

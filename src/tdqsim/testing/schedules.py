@@ -168,7 +168,7 @@ class _Runner:
     ) -> None:  # fmt: skip
         self.scenario = scenario
         self._stores = stores
-        self._allowed = frozenset(allow_abends)
+        self._allowed = frozenset(allow_abends.split() if isinstance(allow_abends, str) else allow_abends)
         self._may_wait = may_wait
         self._longest = longest
         self._shared = shared

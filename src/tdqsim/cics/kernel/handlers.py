@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
 from tdqsim.core.callables import why_unusable
+from tdqsim.core.record_list import several
 from tdqsim.core.spelling import did_you_mean
-from tdqsim.errors import DefinitionError, Problem, UsageError, WrongType
+from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -180,10 +181,8 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
         DefinitionError, UsageError: a key is not a transaction id, or its handler cannot be called.
         TypeError: a name is given in place of a list of names; its letters would be taken as names.
     """
-    if isinstance(handlers, str):
-        raise WrongType(
-            f"handlers is {handlers!r:.100}; allowed is a list of names of modules: handlers=[{handlers!r:.100}]"
-        )
+    if handlers is not None:
+        several("handlers", handlers, "names of modules")
     if isinstance(handlers, Mapping):
         for transid, handler in handlers.items():
             register({}, transid, handler)

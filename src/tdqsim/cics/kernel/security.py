@@ -42,6 +42,7 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
+from tdqsim.core.record_list import several
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
@@ -171,6 +172,9 @@ class AccessList(SecurityPolicy):
         surrogates: user or group -> the user ids it may name; a user may always name itself.
         users: the user ids that exist; None for any.
         groups: user -> the groups of which it is a member, such as ``region.options.groups``; looked up at every check.
+
+    Raises:
+        WrongType: a name is given in place of a list of names; any part of it would be taken for a name in the list.
     """
 
     def __init__(
@@ -181,6 +185,10 @@ class AccessList(SecurityPolicy):
         users: Collection[str] | None = None,
         groups: Mapping[str, Collection[str]] | None = None,
     ) -> None:
+        lists = {f"surrogates[{user!r:.40}]": names for user, names in (surrogates or {}).items()}
+        lists |= {f"groups[{user!r:.40}]": names for user, names in (groups or {}).items()}
+        for place, names in (lists | {"users": users or ()}).items():
+            several(place, names, "names")
         self._queues = queues
         self._commands = commands
         self._surrogates = surrogates
