@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Iterator
 from functools import partial
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,39 @@ def test_an_alert_that_nobody_takes_is_dropped_after_six_tries() -> None:
     assert "X-Tdqsim-Signature" not in receiver.got[0][2]
 
 
+def test_a_webhook_that_nobody_answers_is_said_in_each_region_until_an_alert_is_taken(host: Host) -> None:
+    receiver = Receiver(*[503] * 6, *[HTTPException("cut")] * 6, 204)
+    regions = host.regions["PAYREGN"], host.regions["LASTREGN"]
+    hook = Webhook("http://ops.example/hook?key=hidden", SECRET, send=receiver.send, pause=receiver.pause)
+
+    async def follow() -> list[Any]:
+        alerts = Alerts(host, look_seconds=100_000)
+        sending = asyncio.get_running_loop().create_task(hook.run(alerts))
+        await asyncio.sleep(0)
+        (listener,) = alerts._listeners
+        seen = []
+        for numbers in ((1,), (2,), (3, 4)):
+            for number in numbers:
+                listener.offer({**ALERT, "time_ns": number})
+            while hook.sent + hook.dropped < numbers[-1]:  # noqa: ASYNC110  (the receiver runs in another thread)
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            seen.append(await host.ask(lambda: [list(each.notices.lasting) for each in regions]))
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        assert not alerts._listeners
+        return seen
+
+    once, twice, over = asyncio.run(follow())
+    for (told,) in once:
+        assert (told.id, told.severity, told.resource) == ("TDQ0067", "error", "WEBHOOK")
+        assert told.reason == "Alerts do not reach http://ops.example/hook: status 503"
+        assert told.cure == "Start its receiver, or correct alerts in serve.yaml; alerts of the meantime are dropped."
+    assert (twice, over) == (once, [[], []])
+    assert receiver.pauses == [1, 2, 4, 8, 16] * 2  # and none before the first try of the next alert
+    assert [json.loads(body)["time_ns"] for _url, body, _headers in receiver.got] == [1] * 6 + [2] * 6 + [3, 4]
+
+
 def test_a_webhook_gets_an_abend_while_its_receiver_holds_an_earlier_one(host: Host) -> None:
     """The engine goes on while the receiver does not answer."""
     region = host.regions["PAYREGN"]
@@ -337,11 +371,14 @@ def test_the_secret_is_private_and_long_enough(tmp_path: Path) -> None:
     with pytest.raises(ServeError, match="cannot be read"):
         read_secret(file)
     file.write_bytes(SECRET + b"\n")
-    file.chmod(0o644)
-    with pytest.raises(ServeError, match="other users may read"):
-        read_secret(file)
+    for mode in (0o640, 0o604):
+        file.chmod(mode)
+        with pytest.raises(ServeError, match="other users may read"):
+            read_secret(file)
     file.chmod(0o600)
     assert read_secret(file) == SECRET
+    file.write_bytes(SECRET + b" \r\n")
+    assert read_secret(file) == SECRET + b" "
     file.write_bytes(b"short\n")
     with pytest.raises(ServeError, match="at least 16 bytes"):
         read_secret(file)

@@ -499,46 +499,63 @@ def test_the_history_goes_on_from_a_position(api):
     assert api.get("/api/v1/regions/NONE/history").status_code == 404
 
 
+async def followed(api, sent, query=b"", headers=()):
+    """What a follower of the history gets, until ``sent``, which is called with each message, returns True."""
+    parts, ended = [], asyncio.Event()
+
+    async def receive():
+        await ended.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        parts.append(message.get("body", b"").decode())
+        if await sent(message, parts):
+            ended.set()
+
+    path = "/api/v1/regions/PAYREGN/history"
+    headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all"), *headers]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query, "headers": headers}
+    about = {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
+    place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 50000), "root_path": ""}
+    await api.app(scope | about | place, receive, send)
+    return [int(line[4:]) for part in parts for line in part.splitlines() if line.startswith("id: ")], "".join(parts)
+
+
 @pytest.mark.parametrize("meanwhile", [1, 0])
 @pytest.mark.parametrize("before", [1, 0])
 def test_a_follower_gets_each_event_once_also_those_that_happen_while_it_begins(api, before, meanwhile):
     def write(word):
         assert api.post(f"{QUEUE}/records", json={"text": word}).status_code == 201
 
-    async def follow():
-        parts, ended = [], asyncio.Event()
-        asked = [{"type": "http.request", "body": b"", "more_body": False}]
-
-        async def receive():
-            if not asked:
-                await ended.wait()
-            return asked.pop() if asked else {"type": "http.disconnect"}
-
-        async def send(message):
-            parts.append(message.get("body", b"").decode())
-            written = "".join(parts).count('"command": "WRITEQ TD"')
-            if parts[-1] == ": listening\n\n":  # the server collects new events, and has not yet read the past ones
-                for _ in range(meanwhile):
-                    await asyncio.to_thread(write, "meanwhile")
-            elif written > before + meanwhile:
-                ended.set()
-            elif message["type"] == "http.response.body":  # it has sent the past ones
-                await asyncio.to_thread(write, "afterwards")
-
-        path = "/api/v1/regions/PAYREGN/history"
-        headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all")]
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
-        about = {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
-        place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 50000), "root_path": ""}
-        await api.app(scope | about | place, receive, send)
-        return "".join(parts)
+    async def sent(message, parts):
+        written = "".join(parts).count('"command": "WRITEQ TD"')
+        if parts[-1] == ": listening\n\n":  # the server collects new events, and has not yet read the past ones
+            for _ in range(meanwhile):
+                await asyncio.to_thread(write, "meanwhile")
+        elif written > before + meanwhile:
+            return True
+        elif message["type"] == "http.response.body":  # it has sent the past ones
+            await asyncio.to_thread(write, "afterwards")
+        return False
 
     for _ in range(before):
         write("before")
-    text = api.portal.call(follow)
-    ids = [int(line[4:]) for line in text.splitlines() if line.startswith("id: ")]
+    ids, text = api.portal.call(followed, api, sent)
     assert ids == list(range(len(ids)))
     assert text.count('"command": "WRITEQ TD"') == before + meanwhile + 1
+
+
+@pytest.mark.parametrize(("query", "headers"), [(b"", [(b"last-event-id", b"99")]), (b"position=99", [])])
+def test_a_follower_from_a_position_of_an_earlier_run_gets_the_events_of_this_one(api, query, headers):
+    """A browser or client that connects again after the server was restarted."""
+    api.post(f"{QUEUE}/records", json={"text": "one"})
+    every = [position for position, _event in history_of(api)]
+
+    async def sent(_message, parts):
+        return "id: " in parts[-1]
+
+    ids, _text = api.portal.call(followed, api, sent, query, headers)
+    assert ids == every
 
 
 def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):

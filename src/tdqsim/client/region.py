@@ -403,7 +403,7 @@ class RemoteRegion(_Commands):
         """The events of the region from a position on, past and new ones, each as it arrives.
 
         An event ``lost`` has the number of events that are no longer kept, or that were too fast for the client. A lost
-        connection is opened again, and continues after the last event.
+        connection is opened again, and continues after the last event, or with the first of a restarted server.
 
         Args:
             position: the position of the first event; the first of all is 0.

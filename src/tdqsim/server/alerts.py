@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from tdqsim.cics import Region
 from tdqsim.hosting import EngineStopped
+from tdqsim.ibmi import System
 from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.host import Host
 from tdqsim.server.incidents import Incident, incidents_of, incidents_of_system
@@ -130,6 +131,21 @@ class Alerts:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop may be closed
                 self._loop.call_soon_threadsafe(self._publish, alert)
+
+    def webhook_reached(self, url: str, reason: str) -> None:
+        """Let each region and system say that alerts do not reach a webhook, and why; an empty reason ends that."""
+        host = self._host
+
+        def say() -> None:
+            owners: list[Region | System] = [*host.regions.values(), *host.systems.values()]
+            for owner in owners:
+                if reason:
+                    owner.notices.say("webhook_not_reached", url=url, reason=reason)
+                else:
+                    owner.notices.over("WEBHOOK")
+
+        with suppress(EngineStopped):
+            host.engine.outside(say)
 
     async def look(self) -> None:
         """Check for incidents, and publish those that have begun or ended since the last check."""

@@ -2,7 +2,8 @@
 
 The body is signed if there is a secret: ``X-Tdqsim-Signature: sha256=`` and the HMAC-SHA256 of the body in hexadecimal.
 Any status from 200 to 299 is success. After any other answer, or none, the alert is sent again a few times, with
-pauses that double; then it is dropped, with a warning in the log. ``X-Tdqsim-Delivery`` is the same in each try, so
+pauses that double; then it is dropped, with a warning in the log, and a notice of each region and system lasts until an
+alert is taken again. ``X-Tdqsim-Delivery`` is the same in each try, so
 that the receiver can recognise an alert that it has got already. The requests are made in threads, so neither the
 engine nor the event loop waits for the receiver.
 """
@@ -93,6 +94,7 @@ class Webhook:
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.sent = self.dropped = 0
+        self._reason = ""
         self._url, self._secret = url, secret
         self._send, self._pause = send, pause
 
@@ -100,13 +102,16 @@ class Webhook:
         """Send alerts until this is cancelled."""
         woken = asyncio.Event()
         listener = alerts.listen(woken.set)
-        lost = 0
+        lost, unreached = 0, False
         try:
             while True:
                 await woken.wait()
                 woken.clear()
                 for alert in listener.take():
-                    await self.deliver(alert)
+                    reason = "" if await self.deliver(alert) else self._reason
+                    if bool(reason) is not unreached:
+                        unreached = not unreached
+                        alerts.webhook_reached(self._url.partition("?")[0], reason)
                 if listener.lost > lost:
                     _log.warning("alerts_lost", url=self._url, alerts=listener.lost - lost)
                     lost = listener.lost
@@ -124,16 +129,15 @@ class Webhook:
         if self._secret:
             signature = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
             headers["X-Tdqsim-Signature"] = f"sha256={signature}"
-        reason = ""
         for number in range(BOUNDS["webhook_tries"]):
             if number:
                 await self._pause(BOUNDS["webhook_pause_seconds"] * 2 ** (number - 1))
-            reason = await self._try(body, headers)
-            if not reason:
+            self._reason = await self._try(body, headers)
+            if not self._reason:
                 self.sent += 1
                 return True
         self.dropped += 1
-        _log.warning("alert_not_sent", url=self._url, region=alert["region"], kind=alert["kind"], reason=reason)
+        _log.warning("alert_not_sent", url=self._url, region=alert["region"], kind=alert["kind"], reason=self._reason)
         return False
 
     async def _try(self, body: bytes, headers: Mapping[str, str]) -> str:

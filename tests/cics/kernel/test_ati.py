@@ -88,6 +88,19 @@ def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> Non
 
 
 @pytest.mark.rule("ATI-NO-RECURSION")
+def test_a_triggerlevel_without_transid_is_told_at_install_and_by_set(make_region: Make) -> None:
+    region = make_region(
+        define_tdqueue(name="LEVL", type="INTRA", triggerlevel=5),
+        define_tdqueue(name="DFLT", type="INTRA", triggerlevel=1),  # as listings of a CSD have it
+    )
+    (told,) = region.notices
+    assert (told.id, told.severity, told.resource) == ("TDQ0066", "warning", "TDQUEUE(LEVL)")
+    assert told.reason == "TRIGGERLEVEL 5 starts nothing: the queue has no TRANSID."
+    assert told.cure == "Give it a TRANSID, or leave TRIGGERLEVEL out."
+    region.set_tdqueue("DFLT", triggerlevel=2)
+    assert [each.resource for each in region.notices] == ["TDQUEUE(LEVL)", "TDQUEUE(DFLT)"]
+
+
 def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region = make_region(*trigger(triggerlevel=1))
     order: list[str] = []

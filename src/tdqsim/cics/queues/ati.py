@@ -55,7 +55,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.space import NEVER
 from tdqsim.cics.model.task import Facility, FacilityRequest
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.facts import notice_words, table
+from tdqsim.facts import TDQUEUE_ATTRIBUTES, notice_words, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 OVER: Final = "over"
 AGAIN: Final = "started again"
 STAYS: Final = "stays on"
+_DEFAULT_LEVEL: Final = int(TDQUEUE_ATTRIBUTES["TRIGGERLEVEL"].default or 0)
+"""Listings of a CSD have it for queues without a trigger too, so it asks for nothing."""
 
 AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
     # (ATIFACILITY, whether the task ended normally): the effect on its cycle, if that is still on
@@ -109,6 +111,8 @@ class Ati:
         """Compute the count at which a write starts a task, after the trigger or the cycle has changed."""
         queue.armed_at = queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
         queue.fire_at = queue.armed_at if queue.latched is None else NEVER
+        if queue.triggerlevel > _DEFAULT_LEVEL and not queue.transid:
+            self._region.notices.say("trigger_without_transid", queue=queue.name, level=queue.triggerlevel)
 
     # -- reached --------------------------------------------------------------------------------------------------
 

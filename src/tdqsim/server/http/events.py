@@ -189,9 +189,11 @@ async def _live(
         yield ": listening\n\n"
         if applid:  # events that happen meanwhile are in both; their positions prevent sending them twice
             kept = await host.ask(lambda: list(host.recent[applid]))
+            end = kept[-1]["position"] + 1 if kept else 0
+            begin = begin if begin <= end else 0  # a position of an earlier run of the server
             async for part in _past_events(kept, begin):
                 yield part
-            begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
+            begin = end
 
         def take() -> list[dict[str, Any]]:
             fresh = [each for each in subscription.take() if isinstance(each, dict)]
