@@ -11,6 +11,7 @@ pytest.importorskip("argon2", reason="the extra [serve] is not installed")
 import structlog
 
 from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.bounds import BOUNDS
 from tdqsim.server.hostservers import PasswordLevel, token
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
 from tests.server.test_command_line import tdq
@@ -26,15 +27,16 @@ def written(path, text, mode=0o600):
 
 def test_what_is_written_is_what_is_loaded_and_private(tmp_path):
     path = tmp_path / "users.yaml"
+    bob = User("BOB", frozenset({Role.look}), ibmi={2: bytes(20)}, disabled=True)
     before = os.umask(0)
     try:
-        Users([ALICE, User("BOB", frozenset({Role.look}), disabled=True)]).write(path)
+        Users([ALICE, bob]).write(path)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
     found = Users.load(path)
-    assert list(found) == [ALICE, User("BOB", frozenset({Role.look}), disabled=True)]
+    assert list(found) == [ALICE, bob]
     assert "apple" not in path.read_text()
     assert "password-equivalent" in path.read_text()
 
@@ -76,8 +78,10 @@ def test_sign_ons_that_fail_are_counted_by_user_and_origin_and_forgotten_after_a
     for _each in range(5):
         with pytest.raises(SignOnRefused):
             users.authenticate("ALICE", "wrong", "192.0.2.1")
-    with pytest.raises(TooManySignOns):
+    now[0] = 10.0
+    with pytest.raises(TooManySignOns) as refused:
         users.authenticate("ALICE", "apple pie", "192.0.2.1")
+    assert refused.value.seconds == 50
     assert users.authenticate("ALICE", "apple pie", "192.0.2.2") is ALICE
     now[0] = 61.0
     assert users.authenticate("ALICE", "apple pie", "192.0.2.1") is ALICE
@@ -101,6 +105,24 @@ def test_what_is_counted_is_bounded():
             f"U{number}", str(number)
         )
     assert len(users._attempts._counts) <= 10_000
+
+
+def test_of_more_sign_ons_than_are_counted_those_of_long_ago_are_forgotten(monkeypatch):
+    monkeypatch.setitem(BOUNDS, "sign_on_counted", 6)  # three for each user and origin
+    users = Users()
+    for user in ("A", "B", "A", "C", "A", "A", "A"):
+        users.admit(user, f"of {user}")
+    with pytest.raises(TooManySignOns):
+        users.admit("A", "of A")
+
+
+def test_of_as_many_users_as_may_be_one_may_be_replaced(monkeypatch):
+    monkeypatch.setitem(BOUNDS, "users", 1)
+    users = Users([ALICE])
+    users.put(User("ALICE", disabled=True))
+    assert users.get("ALICE").disabled
+    with pytest.raises(TdqError, match="there are 1 users, which is the maximum"):
+        users.put(User("BOB"))
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o660])
@@ -168,6 +190,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
 def test_roles_include_those_before_them():
     user = User("A", frozenset({Role.operate}))
     assert [user.may(role) for role in (Role.look, Role.operate, Role.break_)] == [True, True, False]
+    assert User("A", frozenset({Role.look, Role.operate})).may(Role.operate)
 
 
 PASSWORD = "Secret1pw"
@@ -222,6 +245,11 @@ def test_a_running_server_takes_in_what_the_file_becomes(tmp_path):
     assert users.get("BOB") is None
     assert users.get("CAROL") is not None
     assert not users.get("ALICE").may(Role.operate)
+    Users([User("ALICE", groups=("PAYTEAM",)), User("DAVE")]).write(file)
+    assert users.get("DAVE") is None
+    clock.seconds += 1
+    assert users.groups["ALICE"] == ("PAYTEAM",)
+    assert users.get("DAVE") is not None
 
 
 @pytest.mark.parametrize("wrong", ["users:\n- {id: ALICE}\n", "users: [", "open", "gone"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.cics import Abend, Region
 from tdqsim.facts import Cvda
+from tdqsim.server.changed_files import ChangedFiles
 from tdqsim.server.host import Host
 from tdqsim.server.watching import RegionWatch
 
@@ -136,8 +138,42 @@ def test_changed_modules_are_imported_again_and_the_next_task_runs_them(served: 
     served.change("posting.py", POSTING.replace("AMOUNT)", "b'three')"))
     assert served.looked()[0][2] is False
     assert served.posted() == b"three"
+    served.change("posting.py", "import nothing_of_the_kind\n")
+    assert served.looked()[0][2] is True
     served.change("posting.py", "def register(region):\n    pass\n")
     assert served.looked() == [("handlers", "imported again; these transactions have no program now: POST", False)]
+
+
+def test_a_file_that_is_written_in_place_with_the_same_length_is_changed(served: Served) -> None:
+    file = served.folder / "amounts.py"
+    before = file.stat().st_mtime_ns
+    file.write_text("AMOUNT = b'two'\n")
+    os.utime(file, ns=(before, before + 1))
+    assert served.looked() == [("handlers", "imported again", False)]
+    assert served.posted() == b"two"
+
+
+def test_what_changes_while_files_become_watched_is_seen_by_the_next_look(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    watched = [old]
+    files = ChangedFiles(lambda: watched)
+    old.write_text("1")
+    new.write_text("1")
+    watched.append(new)
+    files.take_new()
+    assert asyncio.run(files.changed()) == set()
+    old.write_text("22")
+    watched.append(tmp_path / "third.yaml")
+    files.take_new()
+    assert asyncio.run(files.changed()) == {old}
+
+
+def test_handlers_of_region_yaml_are_registered(served: Served) -> None:
+    served.change("other.py", POSTING.replace("AMOUNT)", "b'other')"))
+    served.looked()
+    served.change("region.yaml", REGION.replace("[posting]", "[other]"))
+    assert served.looked() == [("handlers", "imported again", False)]
+    assert served.posted() == b"other"
 
 
 def test_a_running_task_keeps_the_program_with_which_it_began(served: Served) -> None:

@@ -96,6 +96,8 @@ def test_a_changed_definition_is_refused_as_long_as_the_data_queue_exists(served
 def test_a_definition_that_leaves_the_files_remains(served: Served) -> None:
     served.change("queues.yaml", QUEUES.partition("- {dtaq: PAYLIB/LOG")[0])
     assert [(what, refused) for what, _done, refused in served.looked()] == [("DTAQ(PAYLIB/LOG)", False)]
+    served.change("queues.yaml", QUEUES.partition("- {dtaq: PAYLIB/LOG")[0])  # saved again
+    assert served.looked() == []  # it is told once
     served.do(lambda job: job.qsnddtaq("LOG", "PAYLIB", b"x"))
 
 
@@ -106,6 +108,21 @@ def test_an_error_in_a_file_changes_nothing_and_names_the_line(served: Served) -
     assert "queues.yaml:3" in why
     served.change("queues.yaml", QUEUES)
     assert served.looked() == []
+
+
+def test_a_new_definition_of_a_data_queue_that_somebody_has_created_is_refused(served: Served) -> None:
+    served.do(lambda job: job.crtdtaq("PAYLIB/HAND", maxlen=10))
+    served.change("more.yaml", "dtaq:\n- {dtaq: PAYLIB/HAND, maxlen: 80}\n")
+    served.change("system.yaml", SYSTEM.replace("[queues.yaml]", "[queues.yaml, more.yaml]") + "libraries: [PAYLIB]\n")
+    assert served.looked() == [("DTAQ(PAYLIB/HAND)", "the data queue already exists", True)]
+    assert served.looked() == []  # the file that is new is no change
+
+
+def test_a_command_that_is_given_once_more_runs_once_and_a_refused_one_with_each_change(served: Served) -> None:
+    again = ("command CRTUSRPRF", True)
+    for more in ("", "libraries: [TOOLS]\n"):
+        served.change("system.yaml", SYSTEM + "- CRTUSRPRF USRPRF(ALICE)\n" + more)
+        assert [each[::2] for each in served.looked() if each[0].startswith("command")] == [again]
 
 
 def test_system_yaml_gives_libraries_values_and_commands_and_says_what_needs_a_restart(served: Served) -> None:

@@ -339,3 +339,16 @@ def test_recycled_stores_start_empty_and_are_not_shared() -> None:
             assert again.recovery.start_type == "INITIAL"
             assert (again.peek("NOQ"), again.peek("LOGQ")) == ([], [])
     assert not path.exists()
+
+
+def test_a_store_with_a_planned_fault_is_not_used_again() -> None:
+    with RecycledStores() as stores:
+        plain, faulty = stores.take(), stores.take()
+        faulty.durable.fault = lambda _step: None
+        faulty.close()
+        plain.close()
+        again, other = stores.take(), stores.take()
+        assert again is plain
+        assert other is not faulty
+        again.close()
+        other.close()

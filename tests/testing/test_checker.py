@@ -11,6 +11,8 @@ import pytest
 from tdqsim import Region, Resp, TdqError, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.testing import Event, History, Stage, check_history, explore, load_history
+from tdqsim.testing._record_list import RecordList
+from tdqsim.testing.history import story_of
 
 W, R, D = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 
@@ -276,3 +278,40 @@ def test_a_history_that_was_cut_to_nothing_is_refused(tmp_path):
     (tmp_path / "history.jsonl").write_bytes(b"")
     with pytest.raises(UsageError, match=r'history\.jsonl: the file is empty; a history begins with \{"format":'):
         load_history(tmp_path / "history.jsonl")
+
+
+def test_the_story_of_a_record_has_the_ends_of_all_units_of_work_that_used_it() -> None:
+    events = [
+        op(W, b"a", uow="1"),
+        op(W, b"a", uow="2"),
+        op(W, b"b", uow="3"),
+        *(end("COMMIT", each) for each in "123"),
+    ]
+    assert [each.uow for each in story_of(events, "Q", b"a")] == ["1", "2", "1", "2"]
+
+
+def test_what_a_history_holds_back_is_in_its_file_when_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    with Region([define_tdqueue(name="Q", type="INTRA")]) as region, History(path=path) as history:
+        history.attach(region)
+        region.writeq_td("Q", b"abcd", length=2)
+    assert [each.data for each in load_history(path) if each.kind == W] == [b"ab"]
+
+
+def test_equal_records_keep_their_places() -> None:
+    records = RecordList()
+    first, _other, second, third = (records.put(each) for each in (b"a", b"b", b"a", b"a"))
+    assert (records.find(b"a"), records.find(b"a", last=True)) == (first, third)
+    assert [records.pop(each) for each in (first, second)] == [b"a", b"a"]
+    for ticket in (second, first):  # a backout puts the last one back first
+        records.put_back(ticket, b"a")
+    assert (records.find(b"a"), records.find(b"a", last=True)) == (first, third)
+    assert [records.take(b"a") for _ in range(4)] == [True, True, True, False]
+    assert b"a" not in records
+    records.put(b"a")
+    records.pop(records.put(b"a"))
+    records.put_front(b"a")
+    assert records.find(b"a") == -1
+    records.pop(records.find(b"a", last=True) or 0)
+    records.pop(-1)
+    assert b"a" not in records
