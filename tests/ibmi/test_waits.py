@@ -213,6 +213,14 @@ def test_an_entry_that_is_put_back_ends_a_wait(system, job, work):
 
 
 @pytest.mark.rule("DTAQ-RECEIVE-DELETED")
+def test_the_delete_of_a_queue_ends_all_waits_for_it(system, job, work):
+    waiting = [system.start(waiter()) for _ in range(3)]
+    system.run()
+    job.dltdtaq("APPLIB/WORK")
+    assert [one.exception.message_id for one in waiting if one.done] == ["CPF9805"] * 3
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-DELETED")
 def test_the_queue_is_deleted_during_the_wait(system, job, work):
     waiting = system.start(waiter())
     system.run()

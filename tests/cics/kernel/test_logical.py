@@ -376,3 +376,33 @@ def test_a_commit_that_fails_is_backed_out_for_all_that_share_it(make_region: Ma
     assert (region.peek("LOGQ"), region.peek("LOG2")) == ([b"a"], [] if shared else [b"x"])
     fill(region, "LOGQ", b"goes on")
     assert [region.readq_td("LOGQ"), region.readq_td("LOGQ")] == [b"a", b"goes on"]
+
+
+@pytest.mark.rule("DISABLE-COMPLETES-WAITER")
+def test_a_queue_is_disabled_at_once_when_the_last_that_waits_is_purged_and_its_unit_of_work_goes_on(
+    make_region: Make,
+) -> None:
+    region = make_region()
+    seen: list[Any] = []
+
+    def holder(task: Task) -> None:
+        task.writeq_td("LOGQ", b"x")
+        task.delay(seconds=1)
+        task.syncpoint()  # the other task is ready now, and has not run yet
+        assert region.purge(waiting)
+
+    def waits(task: Task) -> None:
+        task.handle_abend(lambda abend: seen.append((abend.code, status())))
+        task.writeq_td("LOGQ", b"y")
+
+    def status() -> object:
+        return region.inquire_tdqueue("LOGQ", "ENABLESTATUS").enablestatus
+
+    region.start(holder)
+    waiting = region.start(waits)
+    region.dispatcher.run_ready()
+    region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+    assert status() is Cvda.DISABLING
+    region.run()
+    assert seen == [("AEXY", Cvda.DISABLED)]
+    assert region.peek("LOGQ") == [b"x"]
