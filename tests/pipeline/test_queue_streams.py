@@ -288,6 +288,40 @@ def test_numbers_rise_although_the_clock_goes_back(tmp_path: Path) -> None:
     assert batches(lenient, after=end) == [[b"two"]]
 
 
+def test_a_queue_that_begins_anew_with_as_many_records_is_read_as_a_second_one(store: Path) -> None:
+    lenient = options(store, queue="ONE", failOnDataLoss="false")
+    end = next_offsets(lenient, first_offsets(lenient), rows=0, size=0, target=None)
+    anew_by_cold_start(store)
+    again = next_offsets(lenient, end, rows=0, size=0, target=None)
+    assert (again["ONE"]["seq"], again["ONE"]["records"]) == (end["ONE"]["seq"], 20)
+    assert read(lenient, end, again) == [b"new%02d" % number for number in range(10)]
+
+
+def test_a_batch_goes_to_the_last_number_there_is_and_no_further(store: Path, tmp_path: Path) -> None:
+    chosen = options(store, queue="ONE")
+    start, last = first_offsets(chosen), last_offsets(chosen)["ONE"]["seq"]
+    target = {"ONE": {"seq": last + 5}}
+    assert next_offsets(chosen, start, rows=0, size=0, target=target)["ONE"]["seq"] == last
+    path = tmp_path / "system"
+    for year in (2030, 2031):
+        sent(path, year, b"%d" % year)
+    data_queue = options(path, "dtaq", queue="SHOP/Q")
+    number = heads(path, "dtaq")["SHOP/Q"].last
+    with System(store=path) as system, system.job() as job:
+        assert job.qrcvdtaq("Q", "SHOP").data == b"2030"
+        assert job.qrcvdtaq("Q", "SHOP").data == b"2031"
+    end = next_offsets(data_queue, first_offsets(data_queue), rows=0, size=0, target=None)
+    assert (end["SHOP/Q"]["seq"], end["SHOP/Q"]["records"]) == (number, 0)  # nothing of it has to be looked at again
+    # A kill may have taken back the last number of a queue that is empty; nothing can have gone unread.
+    end["SHOP/Q"]["seq"] += 10**18
+    assert next_offsets(data_queue, end, rows=0, size=0, target=None) == end
+
+
+def test_batches_of_rows_have_their_size_each_time(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdqsim.pipeline.queues._BATCH_BYTES", 12)
+    assert [batch.num_rows for batch in read_range(store, "tdqueue", "ONE", 0)] == [3, 3, 3, 1]
+
+
 # writing -------------------------------------------------------------------------------------------------------------
 
 
@@ -423,6 +457,9 @@ def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
         assert on(path, queue, "dtaq") == [data for name, data in rows if name == queue]
     with System(store=path) as again, again.job() as job:
         assert job.qrcvdtaq("A", "SHOP").data == b"1"
+    # It is complete, so what has been taken off since is not missing.
+    assert commit_stream(chosen, stage(chosen, rows), 0, "query-1") == 0
+    assert on(path, "SHOP/A", "dtaq")[0] == b"2"
 
 
 @settings(max_examples=10, deadline=None)
