@@ -535,6 +535,9 @@ def test_a_case_says_how_items_without_value_begin(place, capfd):
     assert said.out.splitlines()[-1] == "2 cases, 0 failed"
     where = f"tdq: {place / 'cobol' / 'NOVALUE.cbl'}:7: data exception (S0C7): 'P' not numeric: '....' X'00000000'"
     assert said.err == f"{where} (items without VALUE begin so; on the mainframe their contents are undefined)\n"
+    path.write_text("cases:\n- {name: zeros, given: {initial: ZEROS}, when: [{program: NOVALUE}], then: {}}\n")
+    assert main(["cobol", "test", str(path)]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == "1 case, 0 failed"
 
 
 LISTS = """\

@@ -329,14 +329,18 @@ def run_cases(
         of_file = [_told_once(each, told) for each in found]
         _show_results(file, of_file, "right" if check else "passed")
         if update and (changed := on_demand.case_report.update_case_file(file, of_file)):
-            typer.echo(f"{file}: {changed} cases updated")
+            typer.echo(f"{file}: {_cases(changed)} updated")
         results += of_file
     if junit is not None:
         junit.write_text(on_demand.case_report.junit_xml(results), "utf-8")
     failed = sum(not each.passed and not (update and not each.error) for each in results)
-    typer.echo(f"{len(results)} cases, {failed} failed")
+    typer.echo(f"{_cases(len(results))}, {failed} failed")
     if failed:
         raise typer.Exit(1)
+
+
+def _cases(number: int) -> str:
+    return "1 case" if number == 1 else f"{number} cases"
 
 
 def _told_once(result: CaseResult, told: dict[str, str]) -> CaseResult:

@@ -102,7 +102,7 @@ class LinkEnd:
 
     @property
     def acquired(self) -> bool:
-        """See :class:`~tdqsim.cics.queues.binding.RegionLink`."""
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
         return self.link.acquired
 
     @property
@@ -111,7 +111,7 @@ class LinkEnd:
         return self.link.is_near
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
-        """See :class:`~tdqsim.cics.queues.binding.RegionLink`."""
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
         if not self.acquired:
             return Cvda.UNAVAILABLE
         return Cvda.COLD if uow.link == self.name and uow.id in self._cold else Cvda.OK
@@ -340,7 +340,7 @@ class LinkEnd:
         length: int | None = None,
         nosuspend: bool = False,
     ) -> bytes:
-        """See :class:`~tdqsim.cics.queues.binding.RegionLink`. The whole record comes back, whatever the area holds."""
+        """See :class:`~tdqsim.cics.model.region.RegionLink`. The whole record comes back, whatever the area holds."""
         request = self._request(task, command, queue, nosuspend=nosuspend)
         uow = task._uow
         try:
@@ -470,7 +470,7 @@ class LinkEnd:
             self.branches.pop(uow.id, None)
 
     def leave(self) -> None:
-        """See :class:`~tdqsim.cics.queues.binding.RegionLink`."""
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
         self._leaves = True  # so _link_lost handles units of work in doubt itself, before the region is closed
         self.link.cut()
         if self.served.orphans and not self.region.closed:  # the link was lost earlier, and they were not handled yet
