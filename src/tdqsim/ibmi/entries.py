@@ -113,8 +113,6 @@ class Entries:
 
     def latest(self, *, every: bool) -> int:
         """The moment of the newest entry, 0 for none. For a KEYED queue this is exact only with ``every``."""
-        if not self.raw.count:
-            return 0
         newest = self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=None if every else 1)
         return max((self._entry(one).time_ns for one in newest), default=0)
 

@@ -198,15 +198,16 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         sender = LIMITS["sender_id_length"] if attributes.senderid else 0
         name = str(self.number).encode("ascii")
-        self.held = Entries(
+        held = self.held = Entries(
             store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=self.forced, aside=aside
         )
-        self._in_memory = self.held.in_memory()
+        self._in_memory = held.in_memory()
         self.maximum = maximum_entries(attributes)
         self.allocated = attributes.initial
-        killed = aside is None and not store.closed_clean
-        self.stamp = self.kept_stamp = self.held.latest(every=killed and self.keyed)
-        self._hold_all()
+        if held.raw.count:
+            killed = aside is None and not store.closed_clean
+            self.stamp = self.kept_stamp = held.latest(every=killed and self.keyed)
+            self._hold_all()
         self.bind()
 
     def _restore(self, kept: bytes) -> None:
