@@ -56,6 +56,32 @@ def test_of_two_models_with_one_prefix_the_newer_one_counts():
         assert refused(task.readq_ts, "RECQ").name == "QIDERR"
 
 
+def test_a_deleted_queue_is_held_although_its_model_has_changed_since():
+    with Region([define_tsmodel(name="KEPT", prefix="REC", recovery="YES")]) as region:
+
+        def deletes(task):
+            task.deleteq_ts("RECQ")
+            region.install([define_tsmodel(name="KEPT", prefix="REC")])
+            task.suspend()
+            task.syncpoint_rollback()
+
+        region.writeq_ts("RECQ", b"one")
+        for program in (deletes, lambda task: task.writeq_ts("RECQ", b"two")):
+            region.start(program)
+        region.run()
+        assert [region.readq_ts("RECQ", item=number).data for number in (1, 2)] == [b"one", b"two"]
+
+
+def test_the_most_queues_at_a_time_are_counted_over_deletes(task):
+    for name in ("A", "B", "C"):
+        task.writeq_ts(name, b"x")
+    for name in ("A", "B"):
+        task.deleteq_ts(name)
+    task.writeq_ts("D", b"x")
+    counts = task.extract_statistics(tsqueue=True)
+    assert (counts["queues"], counts["peak_queues"], counts["created"]) == (2, 3, 4)
+
+
 def test_next_goes_on_behind_the_last_item_that_is_left_after_a_backout():
     with Region([define_tsmodel(name="KEPT", prefix="REC", recovery="YES")]) as region, region.task() as task:
         task.writeq_ts("RECQ", b"one")
