@@ -193,6 +193,25 @@ def test_a_planned_rolledback_backs_out() -> None:
         assert not region.tdqueues["LOGQ"].uncommitted
 
 
+def test_a_fault_that_has_not_happened_when_the_block_ends_is_told() -> None:
+    """Not those that have, and not behind an error, which is what the test is about."""
+    plan = FaultPlan(*(Fault("IOERR", command="READQ TD", queue=queue, nth=2) for queue in ("NOQ", "LOGQ")))
+    with Region(QUEUES, supplied_queues=False) as region, Region(applid="OTHER", sysid="OTHR") as other:
+        with pytest.raises(KeyError), plan.on(region):
+            raise KeyError
+        assert not region.notices
+        with plan.on(region, other):
+            for queue in ("NOQ", "NOQ", "LOGQ"):
+                region.readq_td(queue, nohandle=True)
+        (told,) = region.notices
+        assert (told.id, told.severity, told.resource) == ("TDQ0068", "error", "FAULT")
+        fault = "Fault(condition='IOERR', command='READQ TD', queue='LOGQ', nth=2)"
+        assert told.reason == f"{fault} has not happened; so many have matched: 1."
+        cure = "Correct what it names or its nth, or mark a test that expects this with tdq_expect('TDQ0068')."
+        assert told.cure == cure
+        assert not other.notices
+
+
 def test_an_error_under_a_plan_says_what_had_happened() -> None:
     plan = FaultPlan(Fault("IOERR", command="READQ TD"))
     with Region(QUEUES, supplied_queues=False) as region:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -60,6 +60,7 @@ class ActivePlan:
         self.happened: list[str] = []
         self._counts: dict[int, int] = {}
         self._undo: list[Callable[[], None]] = []
+        self._targets: list[Region | Sysplex | System] = []
         self._conditions = self._of(Fault)
         self._crashed = False
 
@@ -70,6 +71,7 @@ class ActivePlan:
 
     def attach(self, target: Region | Sysplex | System) -> None:
         """Use the plan on a region and its links, on all regions of a sysplex, or on a system."""
+        self._targets.append(target)
         if isinstance(target, Sysplex):
             for region in target.regions.values():
                 self._attach_region(region)
@@ -126,6 +128,14 @@ class ActivePlan:
         """Stop using the plan; a link that was cut stays cut."""
         while self._undo:
             self._undo.pop()()
+
+    def tell_what_never_happened(self) -> None:
+        """Say which faults have not happened: a test of them has tested nothing."""
+        owners = (each for target in self._targets for each in _owners(target))
+        if (first := next(owners, None)) is not None:
+            for number, fault in enumerate(self.plan.faults):
+                if self.count(number) < fault.nth:
+                    first.notices.say("fault_never_happened", fault=shown(fault), met=self.count(number))
 
     # -- at a command ---------------------------------------------------------------------------------------------
 
@@ -249,6 +259,10 @@ class _StoreFaults:
         elif self._half.limit_bytes != 0:
             self._active.note(fault, "let no file grow")
             self._half.limit_bytes = 0
+
+
+def _owners(target: Region | Sysplex | System) -> Iterable[Region | System]:
+    return target.regions.values() if isinstance(target, Sysplex) else (target,)
 
 
 def _release(half: Durable, fault: Callable[[str], None] | None, limit: int | None) -> None:

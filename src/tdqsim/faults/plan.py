@@ -323,7 +323,8 @@ class FaultPlan:
     def on(self, *targets: Region | Sysplex | System) -> Iterator[ActivePlan]:
         """Use the plan on regions, sysplexes and systems during a ``with`` block.
 
-        An exception that leaves the block gets a note with the faults that have happened.
+        An exception that leaves the block gets a note with the faults that have happened. A fault that has not happened
+        by the end of the block is a notice of the first region or system.
         """
         from tdqsim.faults.active import ActivePlan  # noqa: PLC0415  (that imports this module)
 
@@ -332,6 +333,7 @@ class FaultPlan:
             for target in targets:
                 active.attach(target)
             yield active
+            active.tell_what_never_happened()
         except BaseException as error:
             error.add_note("\n".join([f"under the fault plan {self!r}", *active.happened]))
             raise
