@@ -136,3 +136,10 @@ def test_the_receivers_of_get_container_as_text(task):
     task.execute("STARTBROWSE CONTAINER CHANNEL('CH') BROWSETOKEN(TOKEN)", got)
     task.execute("GETNEXT CONTAINER(NAME) BROWSETOKEN(TOKEN)", got)
     assert got["NAME"].rstrip() == "ONE"
+
+
+def test_lengerr_leaves_the_length_of_the_whole_container_in_flength(task):
+    got = {"LEN": 3}
+    with pytest.raises(Condition, match="LENGERR"):
+        task.execute("GET CONTAINER('TWO') CHANNEL('CH') INTO(REC) FLENGTH(LEN)", got)
+    assert (got["REC"], got["LEN"]) == (b"sec", 6)

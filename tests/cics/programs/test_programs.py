@@ -338,6 +338,22 @@ def test_a_level_has_one_exit_of_handle_abend_also_after_xctl(reg, options, seen
     assert told == seen
 
 
+def test_handle_abend_reset_after_xctl_makes_the_exit_active_that_was_cancelled_before_it(reg):
+    def first(task):
+        task.handle_abend(lambda abend: told.append(abend.code))
+        task.handle_abend(cancel=True)
+        task.xctl("LASTP")
+
+    def last(task):
+        task.handle_abend(reset=True)
+        task.abend("BANG")
+
+    told = []
+    reg.programs.register("LASTP", last)
+    reg.start(first).result()
+    assert told == ["BANG"]
+
+
 def test_the_program_of_handle_abend_gets_the_commarea_of_the_one_that_names_it(reg):
     def first(task):
         task.handle_abend(abend_program(task, "LASTP"))
