@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -350,6 +351,26 @@ def test_qiderr_says_which_rule_of_names_is_broken(region: Region) -> None:
         region.readq_td("NOX")
     with pytest.raises(Condition, match="queue noq is not installed; NOQ is"):
         region.peek("noq")
+
+
+def test_qiderr_costs_the_same_among_many_queues() -> None:
+    def calls(queues: int) -> int:
+        found = 0
+
+        def count(*_: object) -> None:
+            nonlocal found
+            found += 1
+
+        names = [define_tdqueue(name=f"Q{number:03}", type="INTRA") for number in range(queues)]
+        with Region(names, supplied_queues=False) as region, region.task() as task:
+            task.readq_td("ZZZZ", nohandle=True)
+            before = sys.getprofile()
+            sys.setprofile(count)
+            task.readq_td("ZZZZ", nohandle=True)
+            sys.setprofile(before)
+        return found
+
+    assert calls(500) == calls(5) > 0
 
 
 def test_no_command_has_nohandle_unless_it_is_given() -> None:

@@ -27,7 +27,9 @@ Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM D
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from tdqsim.cics.kernel.authority import check_resource
@@ -36,7 +38,7 @@ from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, IndirectTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
-from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
+from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp, table
 
 PROCEEDS: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ), Resp.NORMAL)
 REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
@@ -60,9 +62,21 @@ _WORDS: Final = {
 _LONGEST_NAME: Final = TDQUEUE_ATTRIBUTES["TDQUEUE"].maximum or 0
 
 
-def _differ_in_one(one: str, other: str) -> bool:
-    """Whether two names of one length differ in one character; names are too short for a measure of likeness."""
-    return len(one) == len(other) > 2 and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+@cache
+def _characters() -> tuple[str, ...]:
+    """The characters that names of queues have."""
+    pattern = next(row["pattern"] for row in table("name_characters") if row["kind"] == "queue")
+    return tuple(filter(re.compile(pattern).fullmatch, map(chr, range(128))))
+
+
+def _near(queues: Mapping[str, TdQueue], name: str) -> str:
+    """A queue whose name differs in one character; empty for none. Names are too short for a measure of likeness.
+
+    All such names are looked up, since a program may ask for its queue again and again among a hundred thousand.
+    """
+    places = range(len(name)) if len(name) > 2 else ()
+    others = (name[:at] + character + name[at + 1 :] for at in places for character in _characters())
+    return next(filter(queues.__contains__, others), "")
 
 
 def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
@@ -72,7 +86,7 @@ def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
         hint = f"; {name.upper()} is, and names are in capitals"
     elif len(name) > _LONGEST_NAME:
         hint = f"; the name of a queue has 1 to {_LONGEST_NAME} characters"
-    elif near := next((each for each in queues if _differ_in_one(each, name)), ""):
+    elif near := _near(queues, name):
         hint = f"; did you mean {near}?"
     return Condition(Resp.QIDERR, detail=f"queue {name:.40} is not installed{hint}", rule="TD-QIDERR")
 
