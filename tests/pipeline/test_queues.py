@@ -182,6 +182,11 @@ def test_only_the_wanted_range_is_read(store: Path, system: Path) -> None:
         assert [row["seq"] for row in found] == seqs[1:3]
 
 
+def test_a_queue_that_is_named_twice_is_read_once(store: Path) -> None:
+    rows = everything("tdqueue", store, queue="one,ONE")
+    assert [row["data"] for row in rows] == [b"one%d" % number for number in range(5)]
+
+
 def test_a_long_queue_is_read_by_several_tasks(store: Path) -> None:
     with Region(QUEUES, store=store, supplied_queues=False) as region:
         region.seed("ONE", [b"%d" % number * 50 for number in range(2000)])
