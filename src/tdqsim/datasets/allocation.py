@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tdqsim.core.symbolic_links import stays_here
-from tdqsim.datasets._detect import detect
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
@@ -375,6 +374,8 @@ class Allocation:
         _check_label(path, dcb, label)
         if not card.detect or dcb.recfm is not None:
             return dcb
+        from tdqsim.datasets._detect import detect  # noqa: PLC0415  (slow to import; few cards ask for it)
+
         return dcb.or_else(detect(path).dcb)
 
     def _remember(self, card: DDCard, path: Path, writer: DatasetWriter) -> None:

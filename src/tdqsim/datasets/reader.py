@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Self
 
 from tdqsim.datasets._deblock import Damage, deblocker_for
-from tdqsim.datasets._detect import SAMPLE, format_by_words
 from tdqsim.datasets._files import Opener, RawFile, lock, open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat
@@ -457,6 +456,8 @@ def open_reader(
 
 def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
     """Refuse to read a file with descriptor words as fixed records, because every record would be wrong."""
+    from tdqsim.datasets._detect import SAMPLE, format_by_words  # noqa: PLC0415  (slow to import; few files are read)
+
     assert dcb.recfm is not None
     try:
         head = file.read(SAMPLE) or b""
