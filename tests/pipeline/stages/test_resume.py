@@ -191,6 +191,8 @@ def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
         )  # that of this very process, which has nothing else under way
     for name, more in (("dead", {}), ("older", {"inputs": "y"}), ("else", {"region": ""})):
         (tmp_path / f"00000.{name}.working").write_text(json.dumps(mark | {"pid": 2**22 + 1} | more))
+    with pytest.raises(OSError, match="full"), isolation.Marks(tmp_path, 0, "x"):
+        raise OSError("full")  # this attempt has failed, so the death is to be counted again
     with isolation.Marks(tmp_path, 0, "x") as again:
         assert (again.deaths("A"), again.deaths("B")) == (1, 0)
     assert sorted(path.name for path in tmp_path.glob("*other*")) == ["00000.other.working"]
