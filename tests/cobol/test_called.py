@@ -666,7 +666,8 @@ def test_handles_after_a_call_are_those_of_the_caller_also_without_a_command_bet
            EXEC CICS ASSIGN ABCODE(T) END-EXEC
            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
            EXEC CICS HANDLE ABEND RESET END-EXEC
-           IF N = 2 EXEC CICS ABEND ABCODE('LAST') CANCEL END-EXEC.
+           IF N = 2 EXEC CICS LINK PROGRAM('CANCELS') END-EXEC.
+           IF N > 2 EXEC CICS RETURN END-EXEC.
            EXEC CICS ABEND ABCODE('NEXT') END-EXEC.
        END PROGRAM CALLERH.
        IDENTIFICATION DIVISION.
@@ -688,6 +689,7 @@ def test_handles_after_a_call_are_those_of_the_caller_also_without_a_command_bet
        END PROGRAM CALLEDH.
 """
     )
+    workshop.region.programs.register("CANCELS", lambda task: task.abend("LAST", cancel=True))
     for _ in range(2):
         with pytest.raises(Abend) as met:
             workshop.run("CALLERH")

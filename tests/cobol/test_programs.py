@@ -1037,3 +1037,102 @@ def test_a_link_to_a_program_id_whose_file_has_another_name_says_so(workshop):
         f"TDQ0065 PROGRAM(PAYCALC): No source has this name; the PROGRAM-ID of {workshop.folder / 'pay1.cbl'} is "
         "PAYCALC, but a program is found by the name of its file. Give the file and its PROGRAM-ID one name."
     )
+
+
+def test_areas_of_set_and_getmain_stay_until_the_same_command_takes_another_one(workshop):
+    """Records of two commands have storage of their own. LENGTH of SET is not read, a sign of ABSTIME may be X"E"."""
+    workshop.program(
+        "AREAS",
+        """
+        77 P1 USAGE POINTER.
+        77 P2 USAGE POINTER.
+        77 L PIC S9(4) COMP VALUE 1.
+        77 R PIC S9(8) COMP.
+        01 SHOWN.
+           05 R1 PIC 9(4).
+           05 R2 PIC 9(4).
+           05 R3 PIC 9(4).
+        01 W PIC X(8) VALUE X'003156796800000E'.
+        01 ABS-TIME REDEFINES W PIC S9(15) COMP-3.
+        01 DAY-1 PIC X(8).
+        """,
+        """
+        EXEC CICS READQ TD QUEUE('IN') SET(P1) LENGTH(L) END-EXEC
+        SET ADDRESS OF L-1 TO P1
+        EXEC CICS WRITEQ TS QUEUE('KEPT') FROM('second') END-EXEC
+        EXEC CICS READQ TS QUEUE('KEPT') SET(P2) LENGTH(L) ITEM(1) END-EXEC
+        SET ADDRESS OF L-2 TO P2
+        EXEC CICS GETMAIN SET(P1) FLENGTH(16) INITIMG('*') END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-1) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-2) LENGTH(L) END-EXEC
+        EXEC CICS GETMAIN SET(P2) FLENGTH(0) RESP(R) END-EXEC
+        MOVE R TO R1
+        EXEC CICS FREEMAIN DATAPOINTER(P1) RESP(R) END-EXEC
+        MOVE R TO R2
+        EXEC CICS FREEMAIN DATAPOINTER(P1) RESP(R) END-EXEC
+        MOVE R TO R3
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS FORMATTIME ABSTIME(ABS-TIME) YYYYMMDD(DAY-1) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(DAY-1) END-EXEC
+        EXEC CICS PUT CONTAINER('C') CHANNEL('CH') FROM('given') END-EXEC
+        EXEC CICS XCTL PROGRAM('TAKER') CHANNEL('CH') END-EXEC.
+        """,
+        "01 L-1 PIC X(5).\n01 L-2 PIC X(6).",
+    )
+    workshop.region.programs.register("TAKER", lambda task: task.writeq_td("OUT", task.get_container("C").data))
+    workshop.region.writeq_td("IN", b"FIRST")
+    workshop.run("AREAS")
+    assert workshop.out() == [b"FIRST", b"second", b"002200000016", b"20000114", b"given"]
+
+
+def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
+    """Before the first command it is that of the task, with the end of the caller's last command; then it follows."""
+    workshop.program(
+        "EIBS",
+        """
+        01 REC.
+           05 Q PIC X(4).
+           05 S PIC X(8).
+           05 C PIC 9(4).
+           05 T PIC 9(3).
+           05 Q2 PIC X(4).
+        77 T1 PIC 9(7).
+        """,
+        """
+        MOVE EIBREQID TO Q  MOVE EIBRSRCE TO S  MOVE EIBCALEN TO C
+        MOVE EIBTIME TO T1
+        IF EIBCALEN = 5 EXEC CICS DELAY FOR SECONDS(5) END-EXEC END-IF
+        EXEC CICS ASKTIME END-EXEC
+        COMPUTE T = EIBTIME - T1
+        EXEC CICS START TRANSID('NEXT') REQID('NXTR') END-EXEC
+        MOVE EIBREQID TO Q2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(REC) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    region = Region([define_tdqueue(name="OUT", type="INTRA")], clock=StillClock(0))
+    with region:
+        programs = CobolPrograms(region, sources=[workshop.folder], cache=workshop.folder / "compiled")
+        region.register("EIBS", programs.handler("EIBS"))
+        region.register("NEXT", lambda _task: None)
+        for reqid in ("ONE", "TWO"):
+            with region.task() as task:
+                task.start("EIBS", reqid=reqid)
+            region.run()
+
+        def caller(task):
+            task.writeq_td("OUT", b"above")
+            task.link("EIBS", bytearray(3))
+            task.link("EIBS", bytearray(5))
+
+        region.start(caller)
+        region.run()
+        shown = region.peek("OUT")
+    zeros = bytes(8)
+    assert shown == [
+        b"ONE " + zeros + b"0000000NXTR",
+        b"TWO " + zeros + b"0000000NXTR",
+        b"above",
+        zeros[:4] + b"OUT     0003000NXTR",
+        b"NXTREIBS    0005005NXTR",
+    ]
