@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from textwrap import wrap
@@ -52,7 +51,7 @@ def grouped(options: dict[str, Any]) -> dict[str, Any]:
         ("start", "type", StartOptions),
         ("system", "", SystemOptions),
     ):
-        given = {each.name: found.pop(each.name) for each in fields(made) if each.name in found}
+        given = {name: found.pop(name) for name in made._fields if name in found}
         if given:
             found[group] = made(**given, **({alone: found[group]} if group in found else {}))
     return found

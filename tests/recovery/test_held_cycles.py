@@ -115,7 +115,7 @@ def test_a_cycle_is_held_until_the_last_unit_of_work_in_doubt_of_its_task_is_res
         assert started == [[], [b"x"]]
 
 
-@pytest.mark.rule("REC-ATI-CYCLE-HELD", "ATI-QZERO")
+@pytest.mark.rule("REC-ATI-CYCLE-HELD", "ATI-QZERO-DIRECT")
 def test_qzero_ends_a_cycle_that_is_held_also_when_its_task_abends():
     """An abend leaves a cycle on; this one is over, so the next record begins another when nothing is in doubt."""
     branches, started = [], []
