@@ -198,6 +198,17 @@ def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("*other*")) == ["00000.other.working"]
 
 
+def test_a_death_between_two_regions_is_that_of_neither(tmp_path: Path) -> None:
+    with isolation.Marks(tmp_path, 0, "x") as first:
+        with first.working_on("A"):
+            pass
+        (path,) = tmp_path.glob("*.working")
+        dead = json.loads(path.read_text()) | {"pid": 2**22 + 1}
+    path.write_text(json.dumps(dead))
+    with isolation.Marks(tmp_path, 0, "x") as again:
+        assert again.deaths("A") == 0
+
+
 def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
