@@ -1123,6 +1123,7 @@ def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
         def caller(task):
             task.writeq_td("OUT", b"above")
             task.link("EIBS", bytearray(3))
+            task.link("EIBS", bytearray(4))
             task.link("EIBS", bytearray(5))
 
         region.start(caller)
@@ -1134,5 +1135,6 @@ def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
         b"TWO " + zeros + b"0000000NXTR",
         b"above",
         zeros[:4] + b"OUT     0003000NXTR",
+        b"NXTREIBS    0004000NXTR",
         b"NXTREIBS    0005005NXTR",
     ]
