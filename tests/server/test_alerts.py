@@ -274,8 +274,9 @@ def test_a_webhook_that_nobody_answers_is_said_in_each_region_until_an_alert_is_
         for numbers in ((1,), (2,), (3, 4)):
             for number in numbers:
                 listener.offer({**ALERT, "time_ns": number})
-            while hook.sent + hook.dropped < numbers[-1]:  # noqa: ASYNC110  (the receiver runs in another thread)
-                await asyncio.sleep(0)
+            async with asyncio.timeout(60):
+                while hook.sent + hook.dropped < numbers[-1]:  # noqa: ASYNC110  (the receiver runs in another thread)
+                    await asyncio.sleep(0)
             await asyncio.sleep(0)
             seen.append(await host.ask(lambda: [list(each.notices.lasting) for each in regions]))
         sending.cancel()
