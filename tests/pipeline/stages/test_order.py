@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import limits
 from tdqsim.pipeline.stages import EVENTS, events, tables
+from tests.pipeline.stages.helpers import spread, write, write_events
 
 
 def piece(numbers: list[int]) -> events.Slice:
@@ -31,6 +32,20 @@ def test_as_sorting_all_of_them_would(numbers: set[int], pieces: int, random: ob
         batches = list(events.in_order(slices))
     assert [number for batch in batches for number in batch.column("seq").to_pylist()] == sorted(numbers)
     assert max(batch.num_rows for batch in batches) <= 7 + pieces
+
+
+def test_the_parts_of_a_piece_are_sorted_together_and_put_down_when_they_are_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stored(name: str, *numbers: int) -> list[list[int]]:
+        rows = [write("A", number, "Q", bytes(10_000)) for number in numbers]
+        spread(tmp_path / name, [write_events(tmp_path / f"{name}.parquet", rows, 1)])
+        paths = sorted((tmp_path / name / "exchange").rglob("*.arrow"))
+        return [pa.ipc.open_file(path.read_bytes()).read_all().column("seq").to_pylist() for path in paths]
+
+    assert stored("two", 2, 1) == [[1, 2]]
+    monkeypatch.setitem(limits.BOUNDS, "split_bytes", 15_000)
+    assert stored("six", 6, 5, 4, 3, 2, 1) == [[5, 6], [3, 4], [1, 2]]
 
 
 def test_short_batches_of_many_pieces_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
