@@ -428,13 +428,13 @@ def test_what_return_passes_goes_to_the_next_transaction_and_to_no_later_one(reg
 @pytest.mark.parametrize("options", [{"commarea": b"x"}, {"channel": "CHAN"}, {"immediate": True}])
 def test_return_below_the_highest_level_passes_nothing_on(region, options):
     def program(task):
-        with pytest.raises(Condition) as caught:
+        with pytest.raises(Abend) as caught:
             task.link("BELOW")
-        return caught.value.name, caught.value.resp2
+        return caught.value.code, caught.value.cause.name, caught.value.cause.resp2
 
     region.programs.register("BELOW", lambda task: task.return_(transid="NEXT", **options))
     seen = begin(region, program, "PAYM")
-    assert seen == ("INVREQ", 2)
+    assert seen == ("AEIP", "INVREQ", 2)
 
 
 @pytest.mark.rule("TERM-RETURN-ABEND")
