@@ -406,7 +406,7 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
     _say_abend(task, abend, f"{dump.file}:{dump.line}" if dump.file else "")
     termid = task._facility.name if task._facility is not None else ""
     if task._facility is not None and task._facility.kind == "TERMINAL":
-        region.screens.of(task).forget_next()
+        region.screens.of(task).forget_next(task)
     task.end(normal=False)
     region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)
 

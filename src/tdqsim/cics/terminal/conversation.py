@@ -68,9 +68,7 @@ def return_(
         if task._facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
         screen: Screen = task._region.screens.of(task)
-        screen.next_transid = transid.rstrip(" ")
-        screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
-        screen.next_channel = given
+        screen.name_next(task, transid.rstrip(" "), bytes(commarea or b"")[:size].ljust(size, b"\0"), given)
         if immediate:
             screen.begin_at_once(task)
     raise TaskReturn(value)

@@ -390,7 +390,6 @@ def _go_on(task: TaskBase, screen: Screen, answer: bytes) -> None:
     transid = head.get("transid")
     if not isinstance(transid, str) or not transid:
         return
-    screen.next_transid, screen.next_channel = transid[:4], following.channel
-    screen.next_commarea = following.sent
+    screen.name_next(task, transid[:4], following.sent, following.channel)
     if head.get("at_once") is True:
         screen.begin_at_once(task)

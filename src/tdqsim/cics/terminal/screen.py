@@ -94,6 +94,7 @@ class Screen:
         self.next_transid = ""
         self.next_commarea = b""
         self.next_channel: Channel | None = None
+        self._named_by = 0  # the number of the task that has named it
 
     def put(self, task: TaskBase, shown: Sent) -> None:  # a surrogate needs the task
         """Show an output of a task."""
@@ -117,9 +118,15 @@ class Screen:
         )
         region.terminal_control.when_free(self.name, request)
 
-    def forget_next(self) -> None:
-        """Forget the next transaction: its task begins, or the task that has named it abends."""
-        self.next_transid, self.next_commarea, self.next_channel = "", b"", None
+    def name_next(self, task: TaskData, transid: str, commarea: bytes, channel: Channel | None) -> None:
+        """Set the transaction of the next input, which a task names."""
+        self.next_transid, self.next_commarea, self.next_channel = transid, commarea, channel
+        self._named_by = task.number
+
+    def forget_next(self, task: TaskData | None = None) -> None:
+        """Forget the next transaction: its task begins; or the given task abends, if that is the one that named it."""
+        if task is None or task.number == self._named_by:
+            self.next_transid, self.next_commarea, self.next_channel = "", b"", None
 
     def started_by(self, task: TaskBase, typed: Input) -> None:
         """Record the input that started a task, even if the task never receives it; its EIB shows the key."""
