@@ -1138,3 +1138,42 @@ def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
         b"NXTREIBS    0004000NXTR",
         b"NXTREIBS    0005005NXTR",
     ]
+
+
+def test_no_label_no_length_and_an_odd_address(workshop):
+    """ADDRESS SET fills SET from USING; ECADDR is a fullword; LENGTH(0) is no COMMAREA; no label is the abend."""
+    workshop.program(
+        "NOTHING",
+        """
+        01 P USAGE POINTER.
+        01 P-NUMBER REDEFINES P PIC 9(18) COMP-5.
+        01 Q USAGE POINTER.
+        01 A PIC X(4) VALUE 'AREA'.
+        77 R PIC S9(8) COMP.
+        01 SHOWN.
+           05 R1 PIC 9(4).
+           05 R2 PIC 9(4).
+        """,
+        """
+        SET Q TO ADDRESS OF A
+        EXEC CICS ADDRESS SET(P) USING(Q) END-EXEC
+        SET ADDRESS OF L-A TO P
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-A) END-EXEC
+        ADD 2 TO P-NUMBER
+        EXEC CICS WAIT EVENT ECADDR(P) RESP(R) END-EXEC
+        MOVE R TO R1  MOVE EIBRESP2 TO R2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS LINK PROGRAM('BELOW') COMMAREA(A) LENGTH(0) END-EXEC
+        EXEC CICS HANDLE CONDITION ERROR(WRONG) QIDERR END-EXEC
+        EXEC CICS READQ TD QUEUE('NONE') INTO(A) END-EXEC.
+        WRONG.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM('WRONG') END-EXEC.
+        """,
+        "01 L-A PIC X(4).",
+    )
+    given = []
+    workshop.region.programs.register("BELOW", lambda task: given.append(task.commarea))
+    with pytest.raises(Abend) as met:
+        workshop.run("NOTHING")
+    assert (met.value.code, given) == ("AEYH", [None])
+    assert workshop.out() == [b"AREA", b"00160004"]
