@@ -182,6 +182,8 @@ def schedules(*, switches: int = 4, steps: int = 40, tasks: int = 4) -> SearchSt
 def fault_plans(faults: Iterable[AnyFault], *, most: int = 1, nth: int = 5) -> SearchStrategy[FaultPlan]:
     """Plans with some of the given faults, each at one of the first ``nth`` commands that it matches.
 
+    Not every example comes to that command; :meth:`FaultPlan.on` then gives the notice TDQ0068.
+
     Args:
         faults: faults of the kinds Fault and MessageFault.
         most: the largest number of faults in a plan.
