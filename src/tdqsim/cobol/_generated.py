@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import resources
 from typing import Final
 
-EIB: Final = """ 01 DFHEIBLK GLOBAL.
- 02 EIBTIME PIC S9(7) COMP-3.
- 02 EIBDATE PIC S9(7) COMP-3.
- 02 EIBTRNID PIC X(4).
- 02 EIBTASKN PIC S9(7) COMP-3.
- 02 EIBTRMID PIC X(4).
- 02 DFHEIFIL PIC S9(4) COMP.
- 02 EIBCPOSN PIC S9(4) COMP.
- 02 EIBCALEN PIC S9(4) COMP.
- 02 EIBAID PIC X.
- 02 EIBFN PIC X(2).
- 02 EIBRCODE PIC X(6).
- 02 EIBDS PIC X(8).
- 02 EIBREQID PIC X(8).
- 02 EIBRSRCE PIC X(8).
- 02 EIBSYNC PIC X.
- 02 EIBFREE PIC X.
- 02 EIBRECV PIC X.
- 02 EIBSEND PIC X.
- 02 EIBATT PIC X.
- 02 EIBEOC PIC X.
- 02 EIBFMH PIC X.
- 02 EIBCOMPL PIC X.
- 02 EIBSIG PIC X.
- 02 EIBCONF PIC X.
- 02 EIBERR PIC X.
- 02 EIBERRCD PIC X(4).
- 02 EIBSYNRB PIC X.
- 02 EIBNODAT PIC X.
- 02 EIBRESP PIC S9(8) COMP.
- 02 EIBRESP2 PIC S9(8) COMP.
- 02 EIBRLDBK PIC X.
-"""
 CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
  02 DFHEI-NUMBER PIC S9(9) COMP-5 VALUE 0.
  02 DFHEI-RESP PIC S9(9) COMP-5 VALUE 0.
@@ -69,3 +38,11 @@ FIGURATIVE: Final = {
     ),
 }
 """The literals that stand for figurative constants as arguments; None for those whose value has no length there."""
+
+
+@cache
+def eib() -> str:
+    """The EIB as the copybook DFHEIBLK declares it, but GLOBAL, and without comment and indentation."""
+    text = resources.files("tdqsim.cobol").joinpath("copybooks", "DFHEIBLK.cpy").read_text("ascii")
+    items = (" ".join(line.split()) for line in text.splitlines() if "*>" not in line)
+    return "".join(f" {item}\n" for item in items).replace("DFHEIBLK.", "DFHEIBLK GLOBAL.", 1)

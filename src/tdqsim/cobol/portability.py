@@ -20,7 +20,7 @@ _ORDER: Final = ("<", ">", "GREATER", "LESS")
 _BETWEEN: Final = ("THAN", "OR", "EQUAL", "TO", "IS", "NOT", "ALL")
 """Words between an operator of a comparison and its operands."""
 _OWN: Final = str(Path(__file__).parent)
-"""The copybooks of this package, DFHAID and DFHBMSCA: their values agree with the EIB and the maps here."""
+"""The copybooks of this package, such as DFHAID and DFHBMSCA: their values agree with the EIB and the maps here."""
 _EBCDIC: Final = "cp037"
 _PRINTABLE: Final = [chr(code) for code in range(0x20, 0x7F)]
 _SIGNED: Final = re.compile(r"S9+(?:\(\d+\))?(?:V9*(?:\(\d+\))?)?", re.IGNORECASE)

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
-from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, FIGURATIVE
+from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, FIGURATIVE, eib
 from tdqsim.cobol._paragraph_entries import (
     ENTER,
     GO_BACK,
@@ -586,7 +586,7 @@ class _Translator:
         if procedure is None:
             self._problem(WordPlace(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
             return
-        areas = ("" if divisions.has_eib else EIB) + ("" if divisions.has_commarea else COMMAREA)
+        areas = ("" if divisions.has_eib else eib()) + ("" if divisions.has_commarea else COMMAREA)
         linkage = divisions.linkage
         if linkage is not None:
             self.edits.append((linkage.end, linkage.end, f"\n{areas}" + self._mark(linkage)))

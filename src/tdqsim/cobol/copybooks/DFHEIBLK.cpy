@@ -1,4 +1,5 @@
-      *> The EXEC interface block, for a CALLed program that declares it.
+      *> The EXEC interface block, which the translator puts into
+      *> programs, and for a CALLed program that declares it.
        01  DFHEIBLK.
            02  EIBTIME   PIC S9(7) COMP-3.
            02  EIBDATE   PIC S9(7) COMP-3.
