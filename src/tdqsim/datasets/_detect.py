@@ -173,8 +173,8 @@ def detect(path: Path | str) -> Detection:
             f"{found.recfm.value}: {found.reason}, but no DD card describes its descriptor words: "
             f"tdq dataset {path} shows the options that read it",
         )
-    fitting = (each for each in ((found, *formats) if found is not None else ()) if each.dcb is not None)
-    found = next(fitting, None)
+    while found is not None and found.dcb is None:
+        found = next(formats, None)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
     if packed is not None:  # no descriptor words begin like one of these
         raise DcbError(path, f"this is {packed}, not a data set: unpack it first")
@@ -186,7 +186,7 @@ def detect(path: Path | str) -> Detection:
         )
     certain, reasons = found.confidence == "certain" or (found.count > 1 and not found.damaged_at), [found.reason]
     if found.recfm.fixed:
-        others = ", ".join(str(other.length) for other in [*fitting][:3])
+        others = ", ".join(str(other.length) for other in [each for each in formats if each.dcb is not None][:3])
         reasons.append(f"lengths that come next: {others or 'none'}")
     return Detection(found.dcb, certain, tuple(reasons), ebcdic)
 
