@@ -16,7 +16,7 @@ from typing import Final
 from tdqsim.errors import WrongType
 
 _KINDS: Final = {0x80: "an async function", 0x200: "an async generator", 0x20: "a generator"}
-"""The flags of the code of functions that run none of their lines when they are called."""
+"""CO_COROUTINE, CO_ASYNC_GENERATOR and CO_GENERATOR of inspect: functions that run none of their lines when called."""
 _LAZY: Final = sum(_KINDS)
 
 
@@ -84,15 +84,20 @@ def _lazy_kind(call: Callable[..., object]) -> str:
 
 def _code(call: Callable[..., object]) -> CodeType | None:
     """The code that runs when something is called; None if it is not written in Python, and for a class."""
+    call = _innermost(call)
+    return getattr(call if hasattr(call, "__code__") else type(call).__call__, "__code__", None)
+
+
+def _innermost(call: Callable[..., object]) -> Callable[..., object]:
+    """What partial objects around it call in the end."""
     while isinstance(call, partial):
         call = call.func
-    return getattr(call if hasattr(call, "__code__") else type(call).__call__, "__code__", None)
+    return call
 
 
 def _named(call: Callable[..., object]) -> str:
     """Name a callable, with the file and line of its code."""
+    call = _innermost(call)
     code = _code(call)
-    while isinstance(call, partial):
-        call = call.func
     name = getattr(call, "__qualname__", None) or f"{type(call).__qualname__} object"
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else str(name)
