@@ -19,9 +19,10 @@ TABLE = Path(__file__).with_name("instructions.tsv")
 ROOT = Path(__file__).parents[2]
 MARGIN = 0.03
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info[:2] != (3, 11), reason="the table holds for the bytecode of Python 3.11"
-)
+pytestmark = [
+    pytest.mark.house,
+    pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the table holds for the bytecode of Python 3.11"),
+]
 
 
 def test_each_path_executes_the_instructions_of_the_table() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bench._pictures import PICTURES, pictures
+
+pytestmark = pytest.mark.house
 
 
 def test_the_guide_shows_the_figures_of_the_tables() -> None:

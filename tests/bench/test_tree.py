@@ -11,7 +11,10 @@ import pytest
 
 from tests.bench._tree import resident, tree, watched
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+pytestmark = [
+    pytest.mark.house,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc"),
+]
 
 BUSY = "import time\nwhile time.process_time() < 0.3: pass"
 PARENT = f"import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-c', {BUSY!r}]) + 3)"

@@ -19,6 +19,8 @@ from tdqsim.facts import Rule, rules
 from tests.facts._examples import examples
 from tests.facts._markers import TESTS, marked_tests
 
+pytestmark = pytest.mark.house
+
 TERM = re.compile(r"X'[0-9A-F]+'|U\+[0-9A-F]{4}|\*?[A-Z][A-Z0-9]+|\d+")
 SPELT = {
     "LOGICAL": "LOG", "PHYSICAL": "PHY", "SYSID": "TDQ1|sys", "CSDBATCH": "CSDBATCH", "WRITEQ": "write|seed", "READQ": "read|peek",

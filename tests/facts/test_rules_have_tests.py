@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tdqsim.facts import rules
 from tests.facts._markers import marked_tests
+
+pytestmark = pytest.mark.house
 
 
 def test_every_rule_has_a_test_and_every_marker_names_a_rule():

@@ -8,6 +8,8 @@ from tdqsim.facts import table
 from tdqsim.facts._tables import table_names
 from tests.facts import _sources as sources
 
+pytestmark = pytest.mark.house
+
 WITHOUT_WORDS = {
     "absent", "attributes_kept", "attributes_without_effect", "cmci_actions", "cmci_resources", "cobol_options", "cobol_words",
     "cpf_help", "exec_exclusive", "exits", "ibmi_cl_absent", "ibmi_cl_absent_keywords", "ibmi_program_absent", "name_characters", "notices", "open_points", "operations", "options_without_effect", "probe_unobservable",

@@ -23,6 +23,8 @@ from tests.quality.evidence import Evidence, load_evidence
 from tests.quality.page import coverage_page, differences
 from tests.testing.test_plugin import installed
 
+pytestmark = pytest.mark.house
+
 
 def row(page: str, name: str) -> list[str]:
     line = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.house
+
 CI = Path(__file__).parents[2] / ".ci"
 SOURCE = """\
 def keep(self, numbers, lock):

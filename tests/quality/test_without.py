@@ -6,6 +6,8 @@ import pytest
 
 from tests.quality._without import another
 
+pytestmark = pytest.mark.house
+
 
 @pytest.mark.parametrize(
     "value", ["?", "??", "!", "a", "AA", "AB", "abba", "", b"?", b"", b"\0", b"\x01", bytearray(b"ab"), 0, 7, -1, True]

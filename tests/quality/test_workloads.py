@@ -24,6 +24,8 @@ from tests.quality.workloads import (
     unique_records,
 )
 
+pytestmark = pytest.mark.house
+
 SEEDS = range(4)
 
 
