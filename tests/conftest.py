@@ -38,6 +38,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 
+# Nor does a session of Spark leave a process behind that makes an archive for later ones.
+os.environ.setdefault("TDQ_ARCHIVE", "no")
+
+
 def in_memory(place: Path, room: int) -> bool:
     """Whether a directory has so many bytes left, and what is written there may be run."""
     try:

@@ -8,8 +8,10 @@ import re
 import socket
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,14 +65,24 @@ def test_a_session_on_a_cluster_talks_to_its_workers_as_a_local_one_does() -> No
     assert "spark.driver.memory" not in found  # the cluster's own
 
 
-def test_archives_are_used_once_they_are_there(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_are_used_once_they_are_complete(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = archive_path(java)
     archive.parent.mkdir()
-    archive.touch()
+    archive.write_bytes(b"12345")
+    state = archive.with_suffix(".state")
+    for size in ("", "6", "no space"):
+        state.write_text(size)
+        assert "SharedArchiveFile" not in local_settings(java)["spark.driver.extraJavaOptions"]
+    state.write_text("5")
     assert f'"-XX:SharedArchiveFile={archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     base = archive.with_suffix(".base.jsa")
-    base.touch()
+    base.write_bytes(b"12")
+    assert "SharedArchiveFile" not in local_settings(java)["spark.driver.extraJavaOptions"]
+    state.write_text("7")
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
+    java.home.mkdir()
+    (java.home / "release").write_text('JAVA_RUNTIME_VERSION="17.0.16"')
+    assert archive_path(java) != archive  # an upgrade at the same place
     other = Java(java.home.with_name("other"), 17, "PATH")
     assert archive_path(other) != archive
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
@@ -160,17 +172,88 @@ def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java
     assert builder.made["master"].startswith("local[")
 
 
-def test_a_local_session_without_the_archive_says_how_to_make_it(builder: Builder, java: Java) -> None:
+START = "Spark starts without its archive of Java's classes"
+
+
+@pytest.fixture
+def at_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], None]]]:
+    """What is to be done at the end of the process, and programs that are started then, in place of Python."""
+    todo: list[Callable[[], None]] = []
+    monkeypatch.setenv("TDQ_ARCHIVE", "yes")
+    monkeypatch.setattr(sessions.atexit, "register", lambda act, *given: todo.append(partial(act, *given)))
+    yield todo
+    for each in todo:
+        each.args[0].close()  # type: ignore[attr-defined]
+
+
+def test_the_first_session_has_the_archive_made_once(
+    builder: Builder, java: Java, at_end: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[str] = []
+    start = partial(session, register=False, say=said.append)
+    start(remote="sc://host:15002")
+    assert said == []
+    start()
+    folder = archive_path(java).parent
+    made = (
+        f"{START}; it is made once when this process has ended, in the background in under a minute: about 190 MB in "
+    )
+    assert said == [f"{made}{folder}, which may be removed at any time; TDQ_ARCHIVE=no makes none"]
+    start()
+    assert said[1:] == [f"{START}; another process has it made"]
+    begun: list[Any] = []
+    monkeypatch.setattr(sessions.subprocess, "Popen", lambda command, **how: begun.append((command, how)))
+    at_end[0]()
+    assert [command[0] for command, _ in begun] == [sys.executable]
+    assert begun[0][1]["start_new_session"]
+    start()  # that process was killed at once: nothing was left, and the next session has it made
+    assert said[2] == said[0]
+    assert [path.name for path in folder.iterdir()] == [archive_path(java).with_suffix(".state").name]
+    assert len(at_end) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "size", "said", "made"),
+    [
+        ("3", 3, None, False),
+        ("4", 3, "; {archive} is damaged or incomplete, and not used; it is made once when", True),
+        ("Traceback\nSparkNotStarted: no space\n", None, "; it could not be made (SparkNotStarted: no space); tdq pipeline warm", False),
+        ("5", None, "; it is made once when this process has ended", True),
+    ],
+)  # fmt: skip
+def test_what_is_made_of_what_a_session_finds(
+    builder: Builder, java: Java, at_end: list[Any], state: str, size: int | None, said: str | None, made: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    archive = archive_path(java)
+    archive.parent.mkdir()
+    archive.with_suffix(".state").write_text(state)
+    if size is not None:
+        archive.write_bytes(bytes(size))
+    session(register=False)  # without a place of its own the message goes to standard error
+    error = capsys.readouterr().err
+    assert error.startswith(f"tdqsim: {START}{said.format(archive=archive)}" if said else "")
+    assert bool(error) == bool(said)
+    assert bool(at_end) == made
+
+
+@pytest.mark.usefixtures("builder")
+def test_a_session_whose_archive_cannot_be_made_starts(
+    java: Java, at_end: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    folder = archive_path(java).parent
+    folder.touch()
     session(register=False, say=said.append)
-    assert said == [
-        "Spark starts without its archive of Java's classes; tdq pipeline warm makes it once and halves each start"
-    ]
-    session(register=False, remote="sc://host:15002", say=said.append)
-    archive_path(java).parent.mkdir()
-    archive_path(java).touch()
+    assert said[0].startswith(f"{START}, and cannot make it: ")
+    assert said[0].endswith("; TDQ_CACHE names another directory, TDQ_ARCHIVE=no makes none")
+    folder.unlink()
+    monkeypatch.setattr(sessions.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     session(register=False, say=said.append)
-    assert len(said) == 1
+    assert said[1].startswith(f"{START}; {folder} has no room for it; TDQ_CACHE names")
+    monkeypatch.setenv("TDQ_ARCHIVE", "no")
+    session(register=False, say=said.append)
+    assert (len(said), at_end) == (2, [])
 
 
 def test_no_jvm_is_started_beside_that_of_a_session_there_is(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,12 @@ session of spark-submit, a master (``master=`` or MASTER), a new local session. 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
@@ -70,7 +72,8 @@ def session(
         config: settings that win over the defaults.
         register: register the data sources.
         quick_start: for a local session: see :func:`local_settings`.
-        say: called with a message if a new local session starts without the class data archive.
+        say: called with a message if a new local session starts without the class data archive, which is then made when
+            this process has ended; by default the message is printed on standard error.
 
     Raises:
         SparkMissing: PySpark is not installed.
@@ -78,7 +81,7 @@ def session(
     """
     spark = existing
     if spark is None:
-        spark = _new(name, remote, master, dict(config or {}), quick_start=quick_start, say=say or (lambda _: None))
+        spark = _new(name, remote, master, dict(config or {}), quick_start=quick_start, say=say or _print)
     if register:
         from tdqsim.pipeline.qsam import register as register_sources  # needs PySpark
         from tdqsim.pipeline.queues_source import register_queues
@@ -86,6 +89,10 @@ def session(
         register_sources(spark)
         register_queues(spark)
     return spark
+
+
+def _print(text: str) -> None:
+    print(f"tdqsim: {text}", file=sys.stderr)  # noqa: T201  (where Spark prints its own messages)
 
 
 def check_session() -> None:
@@ -127,9 +134,8 @@ def _new(
     local = not chosen or chosen.startswith("local")
     settings = local_settings(java, quick_start=quick_start) if local else cluster_settings()
     settings |= config
-    if local and not archive_path(java).is_file():
-        # It is not made unasked: recording costs this session 6 s, and writing 159 MB another 20 s (of processor time).
-        say("Spark starts without its archive of Java's classes; tdq pipeline warm makes it once and halves each start")
+    if local:
+        _make_at_end(java, say)
     with _connected(java, settings, local=local):
         if remote:  # a new Connect server, started by this process
             return _own_server(builder.remote(remote), settings)
@@ -203,17 +209,15 @@ def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
     """The settings of a local session.
 
     Args:
-        java: the Java that it will run on; its class data archive is used if :func:`warm` has made one.
+        java: the Java that it will run on; its class data archive is used if there is a complete one.
         quick_start: compile little and use little memory, which starts sooner and suits work that is done in Python; by
             default frequently called Java code is fully compiled, which suits rows that are processed in Java.
     """
     kinds = ("jvm_option", "warm_option" if quick_start else "full_option")
     options = [row["value"] for row in table("spark") if row["name"] in kinds]
-    archive = archive_path(java)
-    if archive.is_file():
-        base = _base_archive(archive)
-        files = f"{base}{os.pathsep}{archive}" if base.is_file() else str(archive)
-        options += [f"-XX:SharedArchiveFile={files}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
+    if files := _complete(archive_path(java)):
+        shared = os.pathsep.join(map(str, files))
+        options += [f"-XX:SharedArchiveFile={shared}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
     return (
         _settings("local")
         | (_settings("quick") if quick_start else {})
@@ -233,19 +237,102 @@ def _cores() -> int:
 # class data archive ---------------------------------------------------------------------------------------------------
 
 
+_DISK_BYTES = 400_000_000
+"""The free space without which no archive is made of itself: twice its size."""
+_MAKE = "import os; os.nice(19); from tdqsim.pipeline.sessions import warm; warm()"
+
+
 def archive_path(java: Java) -> Path:
     """The class data archive for this Java and this PySpark; an archive works only with jars at one place."""
     try:
         spark, jars = version("pyspark"), spark_home().resolve()
     except ImportError:
         spark, jars = "none", Path()
-    home = hashlib.sha256(f"{java.home.resolve()}\n{jars}".encode()).hexdigest()[:12]
+    release = java.home / "release"  # an upgrade at the same place is another Java
+    build = release.read_bytes() if release.is_file() else b""
+    home = hashlib.sha256(f"{java.home.resolve()}\n{jars}\n".encode() + build).hexdigest()[:12]
     return cache_folder() / f"spark-{spark}-java-{java.version}-{home}.jsa"
 
 
 def _base_archive(archive: Path) -> Path:
     """The archive of Java's own classes on which ours is based, for a Java that comes without one."""
     return archive.with_suffix(".base.jsa")
+
+
+def _state(archive: Path) -> Path:
+    """The size of a complete archive in bytes; or why it could not be made. Locked while it is made of itself."""
+    return archive.with_suffix(".state")
+
+
+def _size(files: Iterable[Path]) -> str:
+    return str(sum(path.stat().st_size for path in files))
+
+
+def _complete(archive: Path) -> list[Path]:
+    """The files of an archive; none if one is missing or has another size: on a truncated one, Java 17 would crash."""
+    files = [path for path in (_base_archive(archive), archive) if path.is_file()]
+    try:
+        complete = archive in files and _state(archive).read_bytes() == _size(files).encode()
+    except OSError:
+        return []
+    return files if complete else []
+
+
+def _make_at_end(java: Java, say: Callable[[str], None]) -> None:
+    """Have a missing archive made once, by a process that starts when this one ends; say so, or why it is not made.
+
+    The session's own JVM could record it, but would do 5 s of its work more slowly and end 15 s later. The lock goes
+    from this process to that one, and ends with it, however it ends.
+    """
+    archive = archive_path(java)
+    if _complete(archive) or os.environ.get("TDQ_ARCHIVE", "").lower() in ("no", "off", "false", "0"):
+        return
+    damaged = f"; {archive} is damaged or incomplete, and not used" if archive.exists() else ""
+    start = f"Spark starts without its archive of Java's classes{damaged}"
+    if sys.platform == "win32":
+        say(f"{start}; tdq pipeline warm makes it once and halves each start")
+        return
+    import fcntl
+
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        state = _state(archive).open("ab+")
+        try:
+            fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = shutil.disk_usage(archive.parent).free
+            state.seek(0)
+            failed = state.read().decode(errors="replace").strip()
+        except OSError:
+            state.close()
+            raise
+    except BlockingIOError:
+        say(f"{start}; another process has it made")
+        return
+    except OSError as error:
+        say(f"{start}, and cannot make it: {error}; TDQ_CACHE names another directory, TDQ_ARCHIVE=no makes none")
+        return
+    if failed and not failed.isdecimal():
+        why = f"it could not be made ({failed.splitlines()[-1]}); tdq pipeline warm makes it"
+    elif free < _DISK_BYTES:
+        why = f"{archive.parent} has no room for it; TDQ_CACHE names another directory, TDQ_ARCHIVE=no makes none"
+    else:
+        say(
+            f"{start}; it is made once when this process has ended, in the background in under a minute: about 190 MB "
+            f"in {archive.parent}, which may be removed at any time; TDQ_ARCHIVE=no makes none"
+        )
+        atexit.register(_start_making, state)
+        return
+    state.close()
+    say(f"{start}; {why}")
+
+
+def _start_making(state: IO[bytes]) -> None:
+    """Start the process that makes the archive; what it prints is the reason if it fails."""
+    with state:
+        state.truncate(0)
+        subprocess.Popen(  # noqa: S603  (our own Python)
+            [sys.executable, "-c", _MAKE], stdin=subprocess.DEVNULL, stdout=state, stderr=state, start_new_session=True
+        )
 
 
 def warm(*, force: bool = False) -> Path:
@@ -259,7 +346,7 @@ def warm(*, force: bool = False) -> Path:
     _spark()
     java = find_java()
     archive = archive_path(java)
-    if archive.is_file() and not force:
+    if _complete(archive) and not force:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
     for path in archive.parent.iterdir():
@@ -277,17 +364,19 @@ def warm(*, force: bool = False) -> Path:
             if dumped.is_file():  # otherwise Java reports the problem in the next step
                 dumped.replace(base)
         done = run_program([sys.executable, "-c", WARM_UP, str(fresh), str(base)])
-        if not fresh.is_file():
+        if done.returncode or not fresh.is_file():
             output = (done.stderr or done.stdout).strip().splitlines()
             raise SparkNotStarted(
                 f"the class data archive could not be made: {output[-1] if output else 'Java printed nothing'}"
             )
         fresh.replace(archive)
+    _state(archive).write_text(_size(path for path in (base, archive) if path.is_file()))
     return archive
 
 
 WARM_UP = """
 import os, sys, tempfile, pathlib
+os.environ["TDQ_ARCHIVE"] = "no"
 from tdqsim.pipeline.java import find_java
 from tdqsim.pipeline.sessions import end_jvm, local_settings, session
 settings = local_settings(find_java())

@@ -236,12 +236,13 @@ class SparkRunner(Runner):
     ) -> None:
         super().__init__(why, say)
         self.spark = spark
+        self._say_of_session = say
 
     def session(self) -> SparkSession:
         """The Spark session; if none was passed in, a local one is made."""
         if self.spark is None:
             # Java may compile little: bulk data is never processed there
-            self.spark = session(name="tdqsim pipeline", quick_start=True, say=self.say)
+            self.spark = session(name="tdqsim pipeline", quick_start=True, say=self._say_of_session)
         return self.spark
 
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
