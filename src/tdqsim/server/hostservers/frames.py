@@ -58,9 +58,10 @@ class Frame(NamedTuple):
             FrameError: the frame is shorter.
         """
         at = start - HEADER_BYTES
-        if not 0 <= at <= at + length <= len(self.body):
+        data = self.body[at : at + length]
+        if len(data) != length:
             raise FrameError(f"request {self.request:04X}: no {length} bytes at offset {start}")
-        return self.body[at : at + length]
+        return data
 
     def number(self, start: int, length: int, *, signed: bool = False) -> int:
         """A binary field by its offset from the start of the frame."""
