@@ -57,12 +57,20 @@ class Resolver(Protocol):
         """The program of this name, if there is one: that of a TRANSACTION without ``handler:``."""
 
 
-@cache  # a search reads the metadata of every installed package
+@cache  # a search looks at every installed package
 def resolvers() -> Mapping[str, EntryPoint]:
-    """The installed entry points by the prefix of their handlers; of several with one name, the first that is found."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import: a fifth of the import time of tdqsim.cics)
+    """The installed entry points by the prefix of their handlers; of several with one name, the first that is found.
 
-    return {entry.name: entry for entry in reversed(tuple(entry_points(group=_RESOLVERS)))}
+    ``importlib.metadata.entry_points`` would parse the entry points of every package, for twice the time.
+    """
+    from importlib.metadata import distributions  # noqa: PLC0415  (slow to import: a fifth of the import time of tdqsim.cics)
+
+    found: dict[str, EntryPoint] = {}
+    for each in distributions():
+        if f"[{_RESOLVERS}]" in (each.read_text("entry_points.txt") or ""):
+            for entry in each.entry_points.select(group=_RESOLVERS):
+                found.setdefault(entry.name, entry)
+    return found
 
 
 def _resolver(prefix: str) -> Resolver | None:
