@@ -155,6 +155,48 @@ def test_a_listener_that_comes_after_all_have_left_is_told_nothing_that_has_ende
     assert host.abend_listeners == []  # or the next listener would be told twice
 
 
+def test_an_incident_that_comes_again_is_told_to_every_listener_as_another_one(host: Host) -> None:
+    async def follow() -> list[list[tuple[str, int]]]:
+        alerts = Alerts(host, look_seconds=100_000)
+        listeners = [alerts.listen(lambda: None) for _ in range(2)]
+        await alerts.look()
+        for _ in range(2):
+            unit, _since = await asyncio.to_thread(let_two_wait, host)
+            await asyncio.to_thread(advance, host, 10)
+            await alerts.look()
+            await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True))
+            await asyncio.to_thread(advance, host, 5)
+            await alerts.look()
+            await alerts.look()
+        told = [[(each["state"], each["time_ns"] - each["since_ns"]) for each in one.take()] for one in listeners]
+        for one in listeners:
+            alerts.leave(one)
+        return told
+
+    both = [("began", 10 * 10**9), ("ended", 15 * 10**9)] * 2
+    assert asyncio.run(follow()) == [both, both]
+
+
+def test_a_second_incident_of_a_kind_is_told_while_the_first_one_lasts(host: Host) -> None:
+    region = host.regions["PAYREGN"]
+
+    async def follow() -> list[str]:
+        alerts = Alerts(host, look_seconds=100_000)
+        listener = alerts.listen(lambda: None)
+        await alerts.look()
+        unit, _since = await asyncio.to_thread(let_two_wait, host)
+        await asyncio.to_thread(advance, host, 10)
+        await alerts.look()
+        await host.ask(lambda: region.start(lambda task: task.writeq_td("LOGQ", b"waits"), transid="NEXT") and None)
+        await asyncio.to_thread(advance, host, 10)
+        await alerts.look()
+        await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True))
+        alerts.leave(listener)
+        return [each["what"].partition(" has waited")[0][-4:] for each in listener.take()]
+
+    assert asyncio.run(follow()) == ["WAIT", "NEXT"]
+
+
 def test_a_listener_that_takes_nothing_loses_the_oldest(host: Host) -> None:
     async def follow() -> tuple[int, int]:
         listener = Alerts(host, look_seconds=100_000).listen(lambda: None)
@@ -261,7 +303,7 @@ def test_an_alert_that_nobody_takes_is_dropped_after_six_tries() -> None:
 
 
 def test_a_webhook_that_nobody_answers_is_said_in_each_region_until_an_alert_is_taken(host: Host) -> None:
-    receiver = Receiver(*[503] * 6, *[HTTPException("cut")] * 6, 204)
+    receiver = Receiver(*[503] * 6, *[HTTPException("cut")] * 6, 204, 204, 503)
     regions = host.regions["PAYREGN"], host.regions["LASTREGN"]
     hook = Webhook("http://ops.example/hook?key=hidden", SECRET, send=receiver.send, pause=receiver.pause)
 
@@ -271,7 +313,7 @@ def test_a_webhook_that_nobody_answers_is_said_in_each_region_until_an_alert_is_
         await asyncio.sleep(0)
         (listener,) = alerts._listeners
         seen = []
-        for numbers in ((1,), (2,), (3, 4)):
+        for numbers in ((1,), (2,), (3, 4), (5,)):
             for number in numbers:
                 listener.offer({**ALERT, "time_ns": number})
             async with asyncio.timeout(60):
@@ -284,14 +326,15 @@ def test_a_webhook_that_nobody_answers_is_said_in_each_region_until_an_alert_is_
         assert not alerts._listeners
         return seen
 
-    once, twice, over = asyncio.run(follow())
-    for (told,) in once:
+    once, twice, over, again = asyncio.run(follow())
+    for (told,) in (*once, *again):
         assert (told.id, told.severity, told.resource) == ("TDQ0067", "error", "WEBHOOK")
         assert told.reason == "Alerts do not reach http://ops.example/hook: status 503"
         assert told.cure == "Start its receiver, or correct alerts in serve.yaml; alerts of the meantime are dropped."
     assert (twice, over) == (once, [[], []])
-    assert receiver.pauses == [1, 2, 4, 8, 16] * 2  # and none before the first try of the next alert
-    assert [json.loads(body)["time_ns"] for _url, body, _headers in receiver.got] == [1] * 6 + [2] * 6 + [3, 4]
+    assert receiver.pauses == [1, 2, 4, 8, 16] * 3  # and none before the first try of the next alert
+    sent = [json.loads(body)["time_ns"] for _url, body, _headers in receiver.got]
+    assert sent == [1] * 6 + [2] * 6 + [3, 4] + [5] * 6
 
 
 def test_a_webhook_gets_an_abend_while_its_receiver_holds_an_earlier_one(host: Host) -> None:

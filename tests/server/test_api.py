@@ -558,6 +558,21 @@ def test_a_follower_from_a_position_of_an_earlier_run_gets_the_events_of_this_on
     assert ids == every
 
 
+def test_a_second_follower_from_the_end_of_the_first_gets_only_what_is_new(api):
+    api.post(f"{QUEUE}/records", json={"text": "one"})
+    end = history_of(api)[-1][0] + 1
+
+    async def sent(message, parts):
+        if "id: " in parts[-1]:
+            return True
+        if message["type"] == "http.response.body" and parts[-1] != ": listening\n\n":  # no past ones
+            await asyncio.to_thread(api.post, f"{QUEUE}/records", json={"text": "two"})
+        return False
+
+    ids, _text = api.portal.call(followed, api, sent, b"position=%d" % end)
+    assert ids[0] == end
+
+
 def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
     region = host.regions["PAYREGN"]
     host.engine.submit(lambda: [region.seed("PAYQ", [b"x"]) for _ in range(5100)] and None).result(timeout=300)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Region, define_tdqueue
+from tdqsim.server.cmci.cache import ResultCache
 from tdqsim.server.host import Host
 from tdqsim.server.servefile import Cmci as Settings
 from tdqsim.server.users import Role, User, Users
@@ -77,6 +78,28 @@ def test_a_user_has_twenty_sets_and_sees_no_others(many):
         client.cookies.clear()
         other = cmci.ask(f"CICSResultCache/{tokens[-1]}?NODISCARD", auth=("BERT", "Secret1pw"))
         assert (other.status, other.message) == (404, "DFHWU4042")
+
+
+def test_of_more_records_than_are_retained_the_sets_of_long_ago_end_whoever_has_them():
+    cache = ResultCache(lambda: 0)
+    first = cache.keep("ANNA", None, (None,) * 150_000, "0300")
+    second = cache.keep("BERT", None, (None,) * 50_000, "0300")
+    assert cache.find("ANNA", first) is not None
+    third = cache.keep("BERT", None, (None,), "0300")  # BERT's second set was used least recently
+    assert (cache.find("BERT", second), len(cache)) == (None, 2)
+    whole = cache.keep("CARL", None, (None,) * 200_001, "0300")  # too many, but all that there is
+    assert (cache.find("ANNA", first), cache.find("BERT", third), len(cache)) == (None, None, 1)
+    assert len(cache.find("CARL", whole).records) == 200_001
+
+
+def test_the_sets_of_one_user_and_the_end_of_one_set_leave_those_of_others():
+    cache = ResultCache(lambda: 0)
+    other = cache.keep("BERT", None, (), "0300")
+    tokens = [cache.keep("ANNA", None, (), "0300") for _ in range(21)]
+    assert cache.find("BERT", other) is not None
+    assert [cache.find("ANNA", each) is not None for each in tokens] == [False] + [True] * 20
+    cache.end(tokens[1])
+    assert [cache.find("ANNA", each) is not None for each in tokens] == [False] * 2 + [True] * 19
 
 
 def test_a_warning_count_needs_the_option_to_override_it(many):

@@ -227,3 +227,10 @@ def test_of_many_warnings_of_a_minute_the_first_are_logged(caplog):
     now = 61.0
     limited.warning("another")
     assert caplog.messages[10:] == ["15 more warnings of this kind were not logged", "another"]
+    now = 62.0
+    for number in range(25):
+        limited.warning("no frame %d", number)
+    assert caplog.messages[12:] == [f"no frame {number}" for number in range(9)]
+    now = 121.0  # a minute after the last minute began
+    limited.warning("the next")
+    assert caplog.messages[21:] == ["16 more warnings of this kind were not logged", "the next"]

@@ -6,6 +6,8 @@ import pytest
 
 from tdqsim.ibmi import ParameterError, System
 from tdqsim.server.hostservers import (
+    Account,
+    Accounts,
     CommandPasswords,
     PasswordLevel,
     SignOnCode,
@@ -107,6 +109,17 @@ def test_passwords_by_command_are_those_of_the_second_system_too_at_its_level_an
         again = UserAccounts(Users([]))
         again.join(other)
         assert sign_on(other, again, PasswordLevel.DES, des) is SignOnCode.GOOD
+
+
+def test_a_second_password_by_command_enables_no_account_and_none_ends_the_first(system):
+    accounts = Accounts([Account("ANNA", disabled=True)])
+    system.passwords = CommandPasswords(system, accounts)
+    system.chgusrprf("ANNA", password="Secret1pw")
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.USER_DISABLED
+    system.crtusrprf("BERT", password="Secret1pw")
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt(user="BERT")) is SignOnCode.GOOD
+    system.chgusrprf("BERT", password="*NONE")
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt(user="BERT")) is SignOnCode.PASSWORD_NONE
 
 
 def test_commands_give_passwords_to_those_who_are_at_no_other_face(system, tmp_path):

@@ -108,6 +108,15 @@ def test_prepare_and_execute(client):
     assert [row["M"] for row in again["data"]] == ["a", "b"]
 
 
+def test_a_second_setting_of_traces_leaves_the_first_and_a_row_among_values_is_no_batch(client):
+    one = client()
+    one.ask("setconfig", tracelevel="ON")
+    answer = one.ask("setconfig", tracedest="FILE")
+    assert (answer["tracelevel"], answer["tracedest"]) == ("ON", "FILE")
+    assert not one.ask("prepare_sql_execute", sql=SEND, parameters=[["a"], "b"])["success"]
+    assert one.ask("sql", sql=ENTRIES)["data"] == []
+
+
 def test_waiting_receive_holds_up_nothing(client):
     one = client()
     waiting = one.send("sql", sql=RECEIVE)
