@@ -1,9 +1,9 @@
 """LOAD and RELEASE of tables: bytes that ``region.programs.define_table`` has defined.
 
 All tasks share one copy. A program in a language with addresses gets the address of that copy, and a change by it is a
-change for all; a Python program gets the bytes as they are then. A table stays loaded until RELEASE or the end of the
-task; with HOLD until RELEASE by any task. There are no images of programs to load. Sources: LOAD, RELEASE (IBM Docs),
-from memory; Summary of RELEASE (IBM Docs).
+change for all; a Python program gets the bytes as they are then. A table stays loaded until each LOAD has had its
+RELEASE, or the end of the task; with HOLD until RELEASE by any task. There are no images of programs to load. Sources:
+LOAD, RELEASE (IBM Docs), from memory; Summary of RELEASE (IBM Docs).
 """
 
 from __future__ import annotations
@@ -58,15 +58,16 @@ def load(task: TaskBase, program: ProgramName, *, hold: Flag = False, nohandle: 
         why = "is a program, of which there is no image" if known else "is not defined"
         raise Condition(Resp.PGMIDERR, _NO_IMAGE if known else _NOT_DEFINED, f"{name} {why}")
     if hold:
-        table.held = True
+        table.held += 1
     else:
-        table.users = {each for each in table.users if not each._ended} | {task}
+        table.users = {each: count for each, count in table.users.items() if not each._ended}
+        table.users[task] = table.users.get(task, 0) + 1
     return table.read()
 
 
 @command("RELEASE", "INVREQ PGMIDERR", resource="program")
 def release(task: TaskBase, program: ProgramName, *, nohandle: Flag = False) -> None:
-    """End the use of a table that this task has loaded, or any task with HOLD.
+    """Take back one LOAD of a table by this task, or one with HOLD by any task; the last one ends its use.
 
     Args:
         program: its name, 1 to 8 characters.
@@ -80,9 +81,11 @@ def release(task: TaskBase, program: ProgramName, *, nohandle: Flag = False) -> 
     check_local(task, name)
     table = task._region.programs.loadable(name)
     if table is not None and task in table.users:
-        table.users.discard(task)
+        table.users[task] -= 1
+        if not table.users[task]:
+            del table.users[task]
     elif table is not None and table.held:
-        table.held = False
+        table.held -= 1
     elif name == program_of(task):
         why = f"{name} is the program that issues the command, and has not loaded itself"
         raise Condition(Resp.INVREQ, _ITSELF, why)

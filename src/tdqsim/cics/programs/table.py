@@ -30,8 +30,8 @@ class LoadableTable:
     Attributes:
         data: its bytes as defined.
         storage: the copy that programs with addresses use, when one of them has loaded it.
-        users: the tasks that have loaded it without HOLD; ended ones no longer count.
-        held: whether it is loaded with HOLD.
+        users: how often each task has loaded it without HOLD; ended ones no longer count.
+        held: how often it is loaded with HOLD.
     """
 
     __slots__ = ("data", "held", "storage", "users")
@@ -39,8 +39,8 @@ class LoadableTable:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.storage: TableStorage | None = None
-        self.users: set[TaskData] = set()
-        self.held = False
+        self.users: dict[TaskData, int] = {}
+        self.held = 0
 
     def read(self) -> bytes:
         """Its bytes as they are now."""
@@ -49,7 +49,7 @@ class LoadableTable:
     @property
     def in_use(self) -> bool:
         """Whether it is loaded."""
-        return self.held or any(not each._ended for each in self.users)
+        return bool(self.held) or any(not each._ended for each in self.users)
 
 
 class Programs:
