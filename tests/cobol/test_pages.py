@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -10,10 +11,12 @@ from typer.testing import CliRunner
 from tdqsim import Region
 from tdqsim.cli import main
 from tdqsim.cobol import CobolPrograms, CobolWarning, Conversion
+from tdqsim.cobol.area_warnings import unconverted
 from tdqsim.cobol.code_pages import CodePages
 from tdqsim.cobol.portability import differences
 from tdqsim.cobol.survey import survey
 from tdqsim.cobol.tdq import app
+from tdqsim.cobol.translate import ExecCommand
 from tdqsim.layouts import parse_copybook
 
 RECORD = "01 R. 05 NAME PIC X(3). 05 AMOUNT PIC S9(3). 05 COUNT-OF PIC S9(4) COMP. 05 PARTS PIC X OCCURS 2."
@@ -64,6 +67,14 @@ def test_sub_has_a_byte_of_its_own_in_a_code_page_with_the_euro_sign():
     euro = Conversion("1140")  # X'9F' is the euro sign, which programs get as SUB
     assert euro.to_program(b"\x9f\x3f\xc1", "INTO") == b"\x1a\x1aA"
     assert euro.to_region(b"\x1aA", "FROM") == b"\x3f\xc1"
+
+
+def test_each_queue_without_a_code_page_is_told_of_once():
+    told: list[str] = []
+    level = SimpleNamespace(settings=SimpleNamespace(warned=set(), on_warning=told.append))
+    for name in ("PAYQ", "LOGQ", "PAYQ"):
+        unconverted(level, ExecCommand("READQ TD", "P.cbl:7"), name)
+    assert [each.partition(" has")[0] for each in told] == ["P.cbl:7: READQ: PAYQ", "P.cbl:7: READQ: LOGQ"]
 
 
 @pytest.mark.cobc
