@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import find, given, settings
@@ -113,6 +115,55 @@ def test_values_of_level_88_names_that_no_value_of_the_field_equals_are_left_out
     layout = parse_copybook("01 R. 05 A PIC 9. 88 C VALUE 10 1.5 SPACES. 05 B PIC X. 88 D VALUE 'LONG'.").record()
     shortest = find(records(layout), lambda _record: True)
     assert layout.decode(shortest) == {"A": 0, "B": " "}
+
+
+@pytest.mark.parametrize(
+    ("clauses", "fits"),
+    [
+        ("COMP-2", lambda value: value < 0),
+        ("PIC 9(2)", lambda value: value > 50),
+        ("PIC 9PP", lambda value: value >= 200),
+        ("PIC N(2)", lambda value: len(value.strip()) == 2),
+    ],
+)
+def test_records_reach_every_part_of_what_a_field_holds(clauses: str, fits: Callable[[Any], bool]) -> None:
+    layout = parse_copybook(f"01 R. 05 A {clauses}.").record()
+    assert fits(layout.decode(find(records(layout), lambda record: fits(layout.decode(record)["A"])))["A"])
+
+
+def test_records_shrink_to_the_first_value_of_a_level_88_name() -> None:
+    layout = parse_copybook("01 R. 05 A PIC 9. 88 C VALUE 7 3.").record()
+    assert find(records(layout), lambda _record: True) == b"\xf7"
+
+
+def test_orders_switch_once_at_a_step_and_are_in_the_order_of_the_steps() -> None:
+    twice = find(schedules(switches=2, steps=2, tasks=2), lambda order: len(order.deviations) == 2)
+    assert [step for step, _task in twice.deviations] == [0, 1]
+    with pytest.raises(NoSuchExample):
+        find(schedules(switches=2, steps=1, tasks=2), lambda order: len(order.deviations) == 2)
+    sorted_ones = schedules(switches=2, steps=3, tasks=1)
+    with pytest.raises(NoSuchExample):
+        find(sorted_ones, lambda order: list(order.deviations) != sorted(order.deviations))
+
+
+def test_plans_reach_the_last_command_and_as_many_faults_as_allowed() -> None:
+    plans = fault_plans([Fault("IOERR", command="READQ TD")], most=2, nth=3)
+    assert find(plans, lambda plan: any(each.nth == 3 for each in plan.faults))
+    assert len(find(plans, lambda plan: len(plan.faults) == 2).faults) == 2
+
+
+def test_traffic_reaches_the_second_queue() -> None:
+    traffics = scenarios(QUEUES, {"IN": st.just(b"x"), "OUT": st.just(b"y")})
+    assert find(traffics, lambda traffic: any(("WRITEQ TD", "OUT", b"y") in each for each in traffic.tasks))
+
+
+def test_a_run_has_its_options() -> None:
+    def abends(stage: Stage) -> None:
+        region = stage.region(QUEUES)
+        region.start(lambda task: task.abend("MINE"))
+        region.run()
+
+    assert Run(Schedule(), FaultPlan(), {"allow_abends": ["MINE"]})(abends)
 
 
 def test_orders_reach_the_last_step_and_the_last_task() -> None:
