@@ -130,28 +130,35 @@ def test_a_second_receive_shows_its_own_key_and_handle_aid_without_label_takes_t
     assert workshop.out() == [b"30004", b"40090" if moved == "PF4" else b"LABEL"]
 
 
-def test_eibaid_changes_with_the_key_alone(workshop):
+def test_eibaid_changes_with_the_key_alone_and_eibcposn_with_the_cursor_alone(workshop):
     workshop.program(
         "KEYED",
-        "01 T PIC X(8).\n77 L PIC S9(4) COMP VALUE 8.\n01 A PIC X.",
+        "01 T PIC X(8).\n77 L PIC S9(4) COMP.\n01 SHOWN.\n   05 A PIC X.\n   05 C PIC 9(4).",
         """
-        EXEC CICS RECEIVE INTO(T) LENGTH(L) END-EXEC
-        MOVE EIBAID TO A
-        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) END-EXEC
-        MOVE 8 TO L
-        EXEC CICS RECEIVE INTO(T) LENGTH(L) END-EXEC
-        MOVE EIBAID TO A
-        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) END-EXEC
+        PERFORM 3 TIMES
+          MOVE 8 TO L
+          EXEC CICS RECEIVE INTO(T) LENGTH(L) END-EXEC
+          MOVE EIBAID TO A  MOVE EIBCPOSN TO C
+          EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        END-PERFORM
         EXEC CICS RETURN END-EXEC.
         """,
     )
     region = workshop.region
     region.install([define_terminal(name="T001")])
     region.register("KEYD", workshop.programs.handler("KEYED"))
-    for key in ("PF3", "PF4"):
-        region.screens.type("T001", "KEYD", key=key, cursor=4)
+    for key, cursor in (("PF3", 4), ("PF4", 4), ("PF4", 90)):
+        region.screens.type("T001", "KEYD", key=key, cursor=cursor)
         region.run()
-    assert workshop.out() == [b"3", b"4"]
+    assert workshop.out() == [b"30004", b"40004", b"40090"]
+
+
+def test_length_of_enq_as_a_literal_is_the_low_halfword_too(workshop):
+    enq = "EXEC CICS ENQ RESOURCE(A) LENGTH({}) RESP(R) END-EXEC\n"
+    last = "EXEC CICS ENQ RESOURCE(A) LENGTH(32768) END-EXEC\nGOBACK."
+    workshop.program("LITERAL", "01 A PIC X(32767).\n77 R PIC S9(8) COMP.", enq.format(32767) + last)
+    with pytest.raises(Abend, match="the name has -32768 bytes"):
+        workshop.run("LITERAL")
 
 
 def test_a_commarea_that_is_shorter_or_longer_at_the_next_link_has_that_length_and_returns_to_its_caller(workshop):
