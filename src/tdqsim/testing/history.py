@@ -292,7 +292,7 @@ class History:
         """See :class:`tdqsim.cics.Recorder`."""
         request = TaskInternals(task).request
         queue = request.queue.name if request is not None else ""
-        info = {"facility": request.facility, "cycle": request.cycle} if request is not None else {}
+        info = {"facility": request.facility, "cycle": request.queue.cycle} if request is not None else {}
         now = task.region.clock.time_ns()
         self.trace(("START", task.number, queue, b"", now, task.transid, "", "NORMAL", 0, 0, info))
 

@@ -101,10 +101,12 @@ def issued(
         if resource:
             first = args[0] if args else kwargs.get(resource)
             shown = first if isinstance(first, str) else ""
-        given = arguments(task, args, kwargs) if region.is_watched else None
+        given = None
         try:
-            if given is not None and region.hook is not None:
-                region.hook.before(task, name, given)
+            if region.is_watched:
+                given = arguments(task, args, kwargs)
+                if region.hook is not None:
+                    region.hook.before(task, name, given)
             value = work(task, *args, **kwargs)
             task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:

@@ -152,6 +152,8 @@ class TaskBase(TaskData):
                 dispatcher.check_thread()
             if not self._settled:
                 self._end(normal=normal)
+            if self._entered and self._settled:
+                self._block = None
         except WrongThread:
             raise
         except BaseException:
@@ -160,15 +162,14 @@ class TaskBase(TaskData):
             raise
 
     def _end(self, *, normal: bool) -> None:
-        self._ended, self._queues = True, _NO_QUEUES
+        self._ended = True
+        self._queues = _NO_QUEUES
         try:
             if self._unit is not None:
                 take_rollback(self)
         finally:
             self._leave_region(normal=normal)
             self._settled = self._unit is None
-            if self._entered and self._settled:
-                self._block = None
 
     def _leave_region(self, *, normal: bool) -> None:
         """After the end of its unit of work: apply QZEROs, free ENQs and the facility, continue the trigger cycle."""

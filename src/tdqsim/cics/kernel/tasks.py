@@ -8,8 +8,8 @@ object is reused, as long as the previous command has left nothing behind (:mod:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator
+from itertools import filterfalse
 from typing import Final, Generic, TypeVar
 
 from tdqsim.cics.kernel.authority import NOT_AUTHORIZED, SYSTEM_TRANSID, is_attachable_by, is_supplied, unauthorized
@@ -57,7 +57,7 @@ class Tasks(Generic[K]):
         self.known: dict[int, TaskData] = {}
         self.peak = 0
         self.prtyaging = int(REGION_DEFAULTS["prtyage"])
-        self._numbers = chain.from_iterable(repeat(range(1, _LAST + 1)))
+        self._free: Iterator[int] = iter(())
         self.spare: K | None = None
         self.unfinished: dict[TaskData, object] = {}
 
@@ -67,12 +67,13 @@ class Tasks(Generic[K]):
         Raises:
             UsageError: every number is in use.
         """
-        number = next(self._numbers)
-        while number in self.known:
-            if len(self.known) >= _LAST:
-                raise UsageError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
-            number = next(self._numbers)
-        return number
+        return next(self._free, 0) or self._from_1_again()
+
+    def _from_1_again(self) -> int:
+        self._free = filterfalse(self.known.__contains__, range(1, _LAST + 1))
+        for number in self._free:
+            return number
+        raise UsageError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
 
     def user_for(self, userid: str) -> str:
         """The user of a task that is started outside the dispatcher: ``userid``, or the default user if it is empty.
@@ -145,7 +146,7 @@ class Tasks(Generic[K]):
         if facility is not None and entry.is_remote(region.sysid):
             program = region.routing.relay
         assert program is not None, entry
-        number, dispatcher = self.next_number(), region.dispatcher
+        number = self.next_number()
         task = (make or self._make)(
             region, number, entry.name, userid, startcode, entry.program_name, entry.dtimout_ns, request
         )
@@ -157,7 +158,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task._level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task._fiber = handle = TaskHandle(dispatcher, task, region, task._run, task)
+        task._fiber = handle = TaskHandle(region.dispatcher, task, region, task._run, task)
         try:
             self.known[number] = task
             entry.attaches += 1
@@ -169,7 +170,7 @@ class Tasks(Generic[K]):
                 self._prefer(task, handle, entry, facility)
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
-            return dispatcher.begin(handle)
+            return region.dispatcher.begin(handle)
         except BaseException:
             self.known.pop(number, None)
             if facility is not None and facility.task is task:

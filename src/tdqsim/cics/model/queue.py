@@ -380,7 +380,6 @@ class Latch:
 
     Attributes:
         queue: the queue.
-        cycle: its number; 0 until it has started.
         facility: ATIFACILITY at the time when its task was requested.
         began: the number, transaction and terminal of the task whose WRITEQ (for a LOGICAL queue, whose commit) reached
             the trigger level; the unit of work that was committed, in hexadecimal, empty for a WRITEQ; the time in
@@ -390,11 +389,10 @@ class Latch:
             queue was read to QZERO, with ``trigger_next`` TASKEND; else empty.
     """
 
-    __slots__ = ("began", "cycle", "facility", "outcome", "queue")
+    __slots__ = ("began", "facility", "outcome", "queue")
 
     def __init__(self, queue: IntraTdQueue, began: Began | None = None) -> None:
         self.queue = queue
-        self.cycle = 0
         self.facility = self.outcome = ""
         self.began = began
 

@@ -143,7 +143,7 @@ class Ati:
         """
         queue = latch.queue
         if queue.latched is None:
-            latch.cycle = queue.cycle = queue.cycle + 1
+            queue.cycle += 1
             queue.starts, queue.failed_start = 0, False
             queue.latched = latch
         elif self._has_task(queue):
@@ -246,20 +246,21 @@ class Ati:
             request.attach(facility)
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
-        queue, region = latch.queue, self._region
-        transid, security, userid = queue.transid, region.security, region.options.dfltuser
-        entry = region.transactions.get(transid)
+        queue = latch.queue
+        region = self._region
+        entry = region.transactions.get(queue.transid)
         if entry is None or entry.why_not():
-            report_not_attachable(region, transid, queue.name)
+            report_not_attachable(region, queue.transid, queue.name)
             return
         if facility is not None and self._gives_up(queue):
             return
-        if security is not None:
+        userid = region.options.dfltuser
+        if region.security is not None:
             userid = (queue.userid if facility is None else facility.userid) or userid
-            if not security.knows_user(userid):  # a security policy of an earlier run may have known this user
-                region.notices.say("ati_user_not_known", queue=queue.name, transid=transid, userid=userid)
+            if not region.security.knows_user(userid):  # a security policy of an earlier run may have known this user
+                region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
                 return
-            if not may_start(region, transid, userid, facility, queue.name):
+            if not may_start(region, queue.transid, userid, facility, queue.name):
                 return
         queue.triggers += 1
         if region.notices.counts:
@@ -440,7 +441,7 @@ class Ati:
         if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
             self._over(latch)
             return False
-        latch.cycle = queue.cycle = queue.cycle + 1
+        queue.cycle += 1
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True
