@@ -98,6 +98,18 @@ def test_the_regions_that_are_left_go_on() -> None:
     assert {point.partition(":")[0] for point in report.points[:-1]} == set(regions)
 
 
+def test_a_restart_is_prepared_like_the_first_start() -> None:
+    prepared: list[object] = []
+
+    def is_prepared(subject: object, _told: list[str]) -> None:
+        assert prepared[-1] is subject
+
+    enumerate_crashes(
+        lambda region, _told: region.writeq_td("HERE", b"x"), is_prepared, [intra("HERE")], prepare=prepared.append
+    )
+    enumerate_system_crashes(lambda _system, told: told.append("nothing"), is_prepared, prepare=prepared.append)
+
+
 def test_a_trigger_far_away_is_not_lost() -> None:
     """A TERMINAL or SYSTEM start may be lost with its region; the records and the level bring it back."""
     regions = {
