@@ -35,6 +35,12 @@ def test_help_lists_every_command_and_imports_none(tdq: Tdq) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_list_of_chapters_converts_nothing_that_was_left_out() -> None:
+    code = "import sys; from tdqsim.cli import main; main(['guide']); print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish", "powershell"])
 def test_completion_can_be_had_for_every_shell(tmp_path: Path, shell: str) -> None:
     code = f"from tdqsim.cli import main; main(['--show-completion', '{shell}'])"

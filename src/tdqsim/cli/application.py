@@ -23,23 +23,35 @@ _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 _PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # the metavars of paths
 
 
-def _answered(options: list[_Parser]) -> list[_Parser]:
-    """The options of a command; flags default to off.
+class _Converted:
+    """The conversion of a parameter's value, which a parameter that was left out does without.
 
-    For a flag with the default None the parser would build a pydantic validator, and so import pydantic, with the same
-    result.
+    The parser would build a pydantic validator for it, and so import pydantic, with the same result.
     """
-    for option in options:
-        if getattr(option, "is_bool_flag", False) and option.default is None:
-            option.default = False
-    return options
+
+    def __init__(self, parameter: _Parser) -> None:
+        self._parameter = parameter
+
+    def __call__(self, ctx: _Parser, value: _Parser) -> _Parser:
+        parameter = self._parameter
+        if value is not None or parameter.required:
+            return type(parameter).process_value(parameter, ctx, value)
+        left_out = () if parameter.multiple or parameter.nargs == -1 else None
+        return parameter.callback(ctx, parameter, left_out) if parameter.callback else left_out
+
+
+def _converted(parameters: list[_Parser]) -> list[_Parser]:
+    """The parameters of a command, each with its conversion."""
+    for parameter in parameters:
+        parameter.process_value = _Converted(parameter)
+    return parameters
 
 
 class _Command(TyperCommand):
     """A command; during completion its values are not converted, for the same reason."""
 
     def get_params(self, ctx: _Parser) -> list[_Parser]:
-        return _answered(super().get_params(ctx))
+        return _converted(super().get_params(ctx))
 
     def parse_args(self, ctx: _Parser, args: list[str]) -> list[str]:
         if self._takes_target:
@@ -99,7 +111,7 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: _Parser) -> list[_Parser]:
-        return _answered(super().get_params(ctx))
+        return _converted(super().get_params(ctx))
 
 
 _DEFAULTS: Final = {"dataset": "look"}

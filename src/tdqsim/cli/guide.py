@@ -136,11 +136,11 @@ def _show(text: str) -> None:
 @app.command("guide")
 def guide(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="CHAPTER", help="The chapter to show; default: list them.", autocompletion=_offered_chapters
         ),
-    ] = "",
+    ] = None,
     search: Annotated[
         str | None, typer.Option("--search", metavar="WORDS", help="List the sections that fit these words best.")
     ] = None,
