@@ -257,15 +257,15 @@ class Clock:
         """
         self.check_thread()
         while True:
+            self._compare()
             nap = _LONGEST_NAP
             if until_ns is not None and not self.frozen:
                 behind = until_ns - self.time_ns()
                 if behind <= 0:
                     return False
                 nap = min(nap, behind / NS_PER_SECOND)
-            woken = self._alarm.acquire(timeout=nap)
-            self._compare()
-            if woken:
+            if self._alarm.acquire(timeout=nap):
+                self._compare()
                 return True
 
     def wake(self) -> None:
