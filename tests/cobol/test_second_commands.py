@@ -307,7 +307,7 @@ def test_each_program_behind_the_first_of_a_file_is_called(workshop):
         "       END PROGRAM {0}.\n"
     )
     calls = "".join(f"           CALL '{name}'.\n" for name in ("BEHIND1", "BEHIND2"))
-    write = "           EXEC CICS WRITEQ TD QUEUE('OUT') FROM('{}') END-EXEC\n"
+    write = "           EXEC CICS WRITEQ TD QUEUE('OUT')\n           FROM('{}') END-EXEC\n"
     (workshop.folder / "THREE.cbl").write_text(
         text.format("THREE", calls) + "".join(text.format(name, write.format(name)) for name in ("BEHIND1", "BEHIND2"))
     )
@@ -333,3 +333,31 @@ def test_display_of_a_linked_program_goes_on_with_the_line_of_the_task(workshop)
         workshop.run("OUTERD")
     shown = [workshop.region.options.code_page.decode(each)[25:].lstrip() for each in workshop.region.peek("CESE")]
     assert shown == ["outer inner last", "inner "] * 2
+
+
+def test_new_versions_of_several_programs_are_taken_together(workshop):
+    """Both have changed; the second has a program behind it in its file, which has changed too."""
+    write = "           EXEC CICS WRITEQ TD QUEUE('OUT')\n           FROM('{}') END-EXEC\n"
+    text = (
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. {0}.\n       PROCEDURE DIVISION.\n{1}           GOBACK.\n"
+        "       END PROGRAM {0}.\n"
+    )
+    for version in ("old", "newer"):
+        (workshop.folder / "FIRSTV.cbl").write_text(text.format("FIRSTV", write.format(f"first {version}")))
+        behind = text.format("BEHINDV", write.format(f"behind {version}"))
+        (workshop.folder / "SECONDV.cbl").write_text(
+            text.format("SECONDV", f"{write.format(f'second {version}')}           CALL 'BEHINDV'.\n") + behind
+        )
+        found = workshop.programs.compile_again()
+        assert found.errors == {}
+        assert sorted(workshop.programs.take(found.modules)) == (["FIRSTV", "SECONDV"] if version != "old" else [])
+        for name in ("FIRSTV", "SECONDV"):
+            workshop.run(name)
+    assert workshop.out() == [
+        b"first old",
+        b"second old",
+        b"behind old",
+        b"first newer",
+        b"second newer",
+        b"behind newer",
+    ]
