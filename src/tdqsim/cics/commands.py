@@ -276,7 +276,7 @@ class Task(TaskBase):
     load = loading.load
     """Load a table that ``region.programs.define_table`` has defined."""
     release = loading.release
-    """End the use of a table that this task has loaded, or any task with HOLD."""
+    """Take back one LOAD of a table by this task, or one with HOLD by any task; the last one ends its use."""
     put_container = containers.put_container
     """Put data into a container; the container and its channel are created if they do not exist."""
     get_container = containers.get_container
