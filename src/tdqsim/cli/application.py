@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -23,27 +24,21 @@ _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 _PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # the metavars of paths
 
 
-class _Converted:
-    """The conversion of a parameter's value, which a parameter that was left out does without.
+def _process_value(parameter: _Parser, ctx: _Parser, value: _Parser) -> _Parser:
+    """The value of a parameter; one that was left out is not converted.
 
     The parser would build a pydantic validator for it, and so import pydantic, with the same result.
     """
-
-    def __init__(self, parameter: _Parser) -> None:
-        self._parameter = parameter
-
-    def __call__(self, ctx: _Parser, value: _Parser) -> _Parser:
-        parameter = self._parameter
-        if value is not None or parameter.required:
-            return type(parameter).process_value(parameter, ctx, value)
-        left_out = () if parameter.multiple or parameter.nargs == -1 else None
-        return parameter.callback(ctx, parameter, left_out) if parameter.callback else left_out
+    if value is not None or parameter.required:
+        return type(parameter).process_value(parameter, ctx, value)
+    left_out = () if parameter.multiple or parameter.nargs == -1 else None
+    return parameter.callback(ctx, parameter, left_out) if parameter.callback else left_out
 
 
 def _converted(parameters: list[_Parser]) -> list[_Parser]:
     """The parameters of a command, each with its conversion."""
     for parameter in parameters:
-        parameter.process_value = _Converted(parameter)
+        parameter.process_value = partial(_process_value, parameter)
     return parameters
 
 

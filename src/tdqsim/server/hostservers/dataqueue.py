@@ -8,7 +8,7 @@ from typing import Any, Literal
 from tdqsim.hosting import Entry, JobInternals, shown_bytes
 from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
-from tdqsim.server.hostservers.frames import HEADER_BYTES, Frame, FrameError, Refused, block, reply
+from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
 _DONE, _MESSAGE, _SYNTAX, _DESTROYED, _NO_DATA = b"\xf0\x00", b"\xf0\x01", b"\xf0\x03", b"\xf0\x04", b"\xf0\x06"
 _PROTOCOL_ERROR = 0xF002
@@ -16,8 +16,6 @@ _YES, _NO = b"\xf1", b"\xf0"
 _TEXT, _ENTRY, _KEY = 0x5003, 0x5001, 0x5002
 _COMMON, _FOUND = 0x8002, 0x8003
 _RECEIVE, _SEND = 2, 5
-_WAIT = slice(43 - HEADER_BYTES, 47 - HEADER_BYTES)
-"""Where the wait time of a receive is in a frame's body."""
 _CHANGES = {_RECEIVE: "QRCVDTAQ", 3: "CRTDTAQ", 4: "DLTDTAQ", _SEND: "QSNDDTAQ", 6: "QCLRDTAQ"}
 """The requests that change something, with their operations; a receive may also leave the entry."""
 _AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
@@ -72,7 +70,7 @@ class DataQueueServer(Conversation):
             while taken:
                 job.return_entry(name, library, taken.pop())
 
-        if frame.request == _SEND or (frame.request == _RECEIVE and frame.body[_WAIT] == bytes(4)):
+        if frame.request == _SEND or (frame.request == _RECEIVE and frame.fixed(43, 4) == bytes(4)):
             return SystemWork(work, undo, lambda: internals.is_immediate(name, library))
         return SystemWork(work, undo, aside=frame.request == _RECEIVE)
 
@@ -94,7 +92,7 @@ def _escape(job: Job, frame: Frame, error: EscapeMessage) -> bytes:
 
 
 def _flag(frame: Frame, at: int) -> bool:
-    value = frame.body[at - HEADER_BYTES : at - HEADER_BYTES + 1]
+    value = frame.fixed(at, 1)
     if value not in (_YES, _NO):
         raise FrameError(f"request {frame.request:04X}: {value.hex()} at {at} is neither F0 nor F1")
     return value == _YES

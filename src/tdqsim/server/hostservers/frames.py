@@ -58,10 +58,9 @@ class Frame(NamedTuple):
             FrameError: the frame is shorter.
         """
         at = start - HEADER_BYTES
-        data = self.body[at : at + length]
-        if len(data) != length:
+        if not 0 <= at <= at + length <= len(self.body):
             raise FrameError(f"request {self.request:04X}: no {length} bytes at offset {start}")
-        return data
+        return self.body[at : at + length]
 
     def number(self, start: int, length: int, *, signed: bool = False) -> int:
         """A binary field by its offset from the start of the frame."""
