@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
-from tdqsim.hosting import run_program
+from tdqsim.hosting import FileLock, run_program
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_java, spark_home
 from tdqsim.pipeline.limits import BOUNDS
@@ -292,26 +292,23 @@ def _make_at_end(java: Java, say: Callable[[str], None]) -> None:
     if sys.platform == "win32":
         say(f"{start}; tdq pipeline warm makes it once and halves each start")
         return
-    import fcntl
-
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
         state = _state(archive).open("ab+")
         try:
-            fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = FileLock(state.fileno(), _state(archive)).take()
             free = shutil.disk_usage(archive.parent).free
             state.seek(0)
             failed = state.read().decode(errors="replace").strip()
         except OSError:
             state.close()
             raise
-    except BlockingIOError:
-        say(f"{start}; another process has it made")
-        return
     except OSError as error:
         say(f"{start}, and cannot make it: {error}; TDQ_CACHE names another directory, TDQ_ARCHIVE=no makes none")
         return
-    if failed and not failed.isdecimal():
+    if not is_ours:
+        why = "another process has it made"
+    elif failed and not failed.isdecimal():
         why = f"it could not be made ({failed.splitlines()[-1]}); tdq pipeline warm makes it"
     elif free < _DISK_BYTES:
         why = f"{archive.parent} has no room for it; TDQ_CACHE names another directory, TDQ_ARCHIVE=no makes none"
