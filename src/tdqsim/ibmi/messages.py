@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import count, groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tdqsim import facts
-from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.core.codepage import CodePage, codepage, shown_bytes
 from tdqsim.errors import TdqError, WrongValue
 from tdqsim.facts import table
-from tdqsim.ibmi.layouts import pack_binary, shown_char
+from tdqsim.ibmi.layouts import pack_binary
 
 if TYPE_CHECKING:
     from tdqsim.facts import Rule
@@ -31,6 +32,8 @@ MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
 """The two digits for each kind of message."""
 
 _VARIABLE = re.compile(r"&(\d)")
+_Part: TypeAlias = Callable[[Sequence[str | int], CodePage], bytes]
+"""Makes a part of the data of a message from all values, in a code page."""
 
 
 class MessageDescription(NamedTuple):
@@ -59,23 +62,47 @@ class MessageDescription(NamedTuple):
     @property
     def values(self) -> int:
         """The number of values it needs: one for each variable whose length is not 0."""
-        return _number_of_values(self.data)
+        return _form(self.id).values
+
+
+class _Form(NamedTuple):
+    """How a message is made of its values; each function gets all of them.
+
+    Attributes:
+        values: how many values there are.
+        text: makes the first-level text.
+        help: makes the second-level text.
+        data: make the data; adjacent variables of characters are one part.
+    """
+
+    values: int
+    text: Callable[..., str]
+    help: Callable[..., str]
+    data: tuple[_Part, ...]
 
 
 @cache
-def _number_of_values(data: tuple[tuple[str, int], ...]) -> int:
-    return len([length for _, length in data if length])
+def _form(message_id: str) -> _Form:
+    described = MESSAGES[message_id]
+    numbers = count()
+    fields = [f"{{{next(numbers)}}}" if length else "" for _, length in described.data]
+    variables = enumerate((kind, length) for kind, length in described.data if length)
+    data = tuple(_data_of(kind, list(run)) for kind, run in groupby(variables, lambda one: one[1][0]))
+    text, help_text = _template(described.text, fields), _template(described.help, fields)
+    return _Form(next(numbers), text, help_text, data)
 
 
-@cache
-def _template(text: str) -> Callable[..., str]:
-    """A text with &1 and so on, as the function that puts the values there; they follow an argument without meaning."""
-    return _VARIABLE.sub(r"{\1}", text.replace("{", "{{").replace("}", "}}")).format
+def _template(text: str, fields: Sequence[str]) -> Callable[..., str]:
+    """A text with &1 and so on, as the function that puts the values there."""
+    return _VARIABLE.sub(lambda one: fields[int(one[1]) - 1], text.replace("{", "{{").replace("}", "}}")).format
 
 
-def _texts(described: MessageDescription, values: Sequence[str | int]) -> tuple[str, str]:
-    """First- and second-level text with a value for each variable."""
-    return _template(described.text)("", *values), _template(described.help)("", *values)
+def _data_of(kind: str, run: Sequence[tuple[int, tuple[str, int]]]) -> _Part:
+    """Makes the data of adjacent variables of a kind; each has the place of its value, and its length."""
+    if kind == "B":
+        return lambda values, _page: b"".join(pack_binary(int(values[at])) for at, _ in run)
+    form = "".join(f"{{{at}!s:<{length}.{length}}}" for at, (_, length) in run).format
+    return lambda values, page: shown_bytes(form(*values), page)
 
 
 _HELP = {row["id"]: row["help"] for row in table("cpf_help")}
@@ -129,16 +156,12 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
         KeyError: there is no such message.
         ValueError: the number of values is not the number of variables.
     """
-    described = MESSAGES[message_id]
-    if len(values) != described.values:
-        raise WrongValue(f"{message_id} has {described.values} variables, {len(values)} values were given")
+    described, form = MESSAGES[message_id], _form(message_id)
+    if len(values) != form.values:
+        raise WrongValue(f"{message_id} has {form.values} variables, {len(values)} values were given")
     page = page if page is not None else codepage(37)
-    remaining, filled, data = iter(values), [], b""
-    for what, length in described.data:
-        filled.append(next(remaining) if length else "")
-        if length:
-            data += pack_binary(int(filled[-1])) if what == "B" else shown_char(str(filled[-1]), length, page)
-    text, help_text = _texts(described, filled)
+    data = b"".join([part(values, page) for part in form.data])
+    text, help_text = form.text(*values), form.help(*values)
     return Message(message_id, kind or described.kind, described.severity, text, data, help_text)
 
 
@@ -152,11 +175,12 @@ def filled_text(described: MessageDescription, data: bytes | None, page: CodePag
     filled, at = [], 0
     for kind, length in described.data:
         part = data[at : at + length].ljust(length, page.encode(" ") if kind == "C" else b"\0")
-        filled.append(
-            page.printable(part).rstrip(" ") if kind == "C" else str(int.from_bytes(part, "big", signed=True))
-        )
+        if length:
+            text = page.printable(part).rstrip(" ") if kind == "C" else str(int.from_bytes(part, "big", signed=True))
+            filled.append(text)
         at += length
-    return _texts(described, filled)
+    form = _form(described.id)
+    return form.text(*filled), form.help(*filled)
 
 
 class EscapeMessage(TdqError):
