@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from tdqsim import Resp, WouldWaitForever, define_tdqueue, define_transaction
-from tdqsim.testing import Schedule, ScheduleFailure, Stage, explore, replay
+from tdqsim.testing import Schedule, ScheduleFailure, ScheduleWarning, Stage, explore, replay
 
 COUNT = [define_tdqueue(name="CNT", type="INTRA")]
 TWO = [define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("ONE", "TWO")]
@@ -93,6 +95,26 @@ def test_planted_bugs_are_found_minimised_and_run_again(scenario, kind, within, 
     assert failure.schedule.token in str(failure)
 
 
+@pytest.mark.parametrize(
+    ("token", "left_out"),
+    [("at:0=2", None), ("at:0=2,1=9", "1=9"), ("at:0=2,99=1", "99=1"), ("at:0=9,1=9", "0=9, 1=9")],
+)
+def test_a_replayed_schedule_that_passes_in_another_order_is_told(token: str, left_out: str | None) -> None:
+    def scenario(stage: Stage) -> None:
+        region = stage.region(COUNT)
+        for _ in range(2):
+            region.start(lambda task: task.writeq_td("CNT", b"x"))
+        region.run()
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        replay(scenario, token)
+    text = (
+        f"schedule {token}: this run did not come to {left_out}, so it tests another order; explore the scenario anew"
+    )
+    assert [(each.category, str(each.message)) for each in told] == [(ScheduleWarning, text)] * (left_out is not None)
+
+
 @pytest.mark.parametrize("first", [1, 1001, 5_000_001])
 @pytest.mark.parametrize(("scenario", "kind", "within"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
 def test_planted_bugs_are_found_whatever_the_first_seed(scenario, kind, within, first) -> None:
@@ -156,7 +178,7 @@ def test_a_task_may_be_overtaken_between_its_last_command_and_its_commit() -> No
 
     def scenario(stage: Stage) -> None:
         region = stage.region(TWO)
-        region.start(lambda task: task.writeq_td("ONE", b"x"))
+        region.start(lambda task: task.writeq_td("CNT", b"x"))
 
         def look(task) -> None:
             task.readq_td("ONE", nosuspend=True, nohandle=True)

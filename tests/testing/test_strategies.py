@@ -15,7 +15,7 @@ from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.faults import CrashPoint, Fault, FaultPlan
 from tdqsim.layouts import parse_copybook
-from tdqsim.testing import Schedule, ScheduleFailure, Stage, replay
+from tdqsim.testing import Schedule, ScheduleFailure, Stage
 from tdqsim.testing.strategies import Run, Traffic, fault_plans, records, runs, scenarios, schedules
 
 EVERYTHING = parse_copybook(
@@ -248,5 +248,5 @@ def test_traffic_of_every_command_runs_in_every_order(traffic: Traffic, run: Run
         if failure.failure.kind not in ("deadlock", "lost trigger"):
             raise
         return
-    assert trace == replay(traffic, run.schedule, allow_abends="*", may_wait=True)
+    assert trace == run(traffic)
     assert sum(map(len, traffic.tasks)) <= len(trace)

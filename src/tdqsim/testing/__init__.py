@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.history import History
     from tdqsim.testing.marked import marked_definitions as marked_definitions
     from tdqsim.testing.outcome import Outcomes as Outcomes
-    from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
+    from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, ScheduleWarning, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
     from tdqsim.testing.stepping import stepped
@@ -60,6 +60,7 @@ __all__ = [
     "RegionState",
     "Schedule",
     "ScheduleFailure",
+    "ScheduleWarning",
     "SimulatedJobTarget",
     "SimulatedTarget",
     "StillClock",
@@ -102,7 +103,7 @@ __getattr__, __dir__ = lazy_names(
         ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
         ".events": ("Event", "JobEvent", "load_history"),
         ".history": ("History",),
-        ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
+        ".schedules": ("Exploration", "Failure", "ScheduleFailure", "ScheduleWarning", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),
         ".stepping": ("stepped",),

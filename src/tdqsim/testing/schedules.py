@@ -43,6 +43,7 @@ the preemption bound: Musuvathi and Qadeer, Iterative Context Bounding (2007).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -71,6 +72,10 @@ _CHANGES: Final = (
     "the scenario does not do the same each time; or its tasks share state that does not go through commands: "
     "pass shared=True"
 )
+
+
+class ScheduleWarning(UserWarning):
+    """A replayed schedule could not be followed, and the scenario passed in another order."""
 
 
 class ScheduleFailure(AssertionError):
@@ -335,6 +340,9 @@ def replay(
 ) -> tuple[str, ...]:
     """Run a scenario once, in a given order.
 
+    A switch that cannot be followed is left out. If the scenario passes all the same, a :class:`ScheduleWarning` says
+    so, since a test that replays a failure then tests another order.
+
     Args:
         scenario: the function.
         schedule: a schedule or its token.
@@ -350,14 +358,31 @@ def replay(
         ValueError: the text is not a token.
     """
     given = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
+    stage = replayed(scenario, given, allow_abends=allow_abends, may_wait=may_wait, faults=faults)
+    chosen = dict(enumerate(step.chosen for step in stage.controller.steps))
+    left_out = [f"{step}={number}" for step, number in given.deviations if chosen.get(step) != number]
+    if left_out:
+        text = f"schedule {given.token}: this run did not come to {', '.join(left_out)}, so it tests another order"
+        warnings.warn(f"{text}; explore the scenario anew", ScheduleWarning, stacklevel=2)
+    return tuple(stage.log or ())
+
+
+def replayed(
+    scenario: Scenario,
+    given: Schedule,
+    *,
+    allow_abends: Iterable[str] = (),
+    may_wait: bool = False,
+    faults: FaultPlan | Iterable[AnyFault] = (),
+) -> Stage:
+    """The stage at the end of a run that has passed; as :func:`replay`, but a switch that is left out is no matter."""
     plan = faults if isinstance(faults, FaultPlan) else FaultPlan(*faults)
     with RecycledStores() as stores:
         runner = _Runner(scenario, stores, allow_abends, _LONGEST_RUN, may_wait=may_wait, slack=given.slack)
         stage, kind, error = runner.run(policy_of(given), Placed(plan), log=True)
-    trace = tuple(stage.log or ())
     if error is not None:
         message = str(error).partition("\n")[0] or type(error).__name__
         smallest = Schedule(stage.controller.deviations, slack=given.slack)
-        failure = Failure(kind, message, given, smallest, trace, error, plan)
+        failure = Failure(kind, message, given, smallest, tuple(stage.log or ()), error, plan)
         raise ScheduleFailure(str(failure), failure) from error
-    return trace
+    return stage

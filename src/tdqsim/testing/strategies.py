@@ -32,7 +32,7 @@ from tdqsim.layouts.codecs import Rules, decode_value, encode_value, fill
 from tdqsim.testing._orders import Schedule
 from tdqsim.testing._placements import candidates_of
 from tdqsim.testing._stage import Stage
-from tdqsim.testing.schedules import replay
+from tdqsim.testing.schedules import replayed
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
@@ -214,12 +214,12 @@ class Run:
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __call__(self, scenario: Callable[[Stage], object]) -> tuple[str, ...]:
-        """Run the scenario, and return its commands; see :func:`~tdqsim.testing.replay`.
+        """Run the scenario, and return its commands. A switch that the scenario does not come to is left out.
 
         Raises:
             ScheduleFailure: it failed.
         """
-        return replay(scenario, self.schedule, faults=self.faults, **self.options)
+        return tuple(replayed(scenario, self.schedule, faults=self.faults, **self.options).log or ())
 
 
 def runs(
