@@ -113,6 +113,19 @@ def test_the_text_of_a_command_is_shown_without_secrets_and_the_data_that_it_sen
     assert command_text(resolve(text)) == shown
 
 
+def test_a_name_in_a_host_variable_is_shown_and_data_in_one_is_not(api: TestClient) -> None:
+    secret = {"text": "pw-x"}
+    with capture_logs() as lines:
+        for text in ("WRITEQ TD QUEUE(Q) FROM(REC) LENGTH(2)", "VERIFY PASSWORD(P) USERID(U)", "DELETEQ TD QUEUE(NO)"):
+            variables = {"Q": "PAYQ", "REC": secret, "P": "pw-x", "U": "O'BRIEN"}
+            api.post(f"{REGION}/exec", json={"text": text, "variables": variables})
+    assert [line["command"] for line in changes(lines)] == [
+        "WRITEQ TD QUEUE('PAYQ') FROM(...) LENGTH(2)",
+        """VERIFY PASSWORD(...) USERID("O'BRIEN")""",
+        "DELETEQ TD QUEUE(NO)",
+    ]
+
+
 @pytest.mark.parametrize("verb", ["SIGNON PASSWORD", "VERIFY PASSWORD", "VERIFY PHRASE"])
 def test_no_password_is_in_the_line_of_a_command_even_if_it_is_refused(host: Host, verb: str) -> None:
     gate = Gate(Users([User("EYES", frozenset({Role.look})), User("HANDS", frozenset({Role.operate}))]), token="all")

@@ -9,7 +9,7 @@ origin         the address of the client; ``local`` for the command line
 operation      the command, or the name of another operation (``facts/operations.tsv``)
 applid, queue  the region and the queue, or ``system`` and ``dtaq``, as far as the request names them
 command        the text of a command; not shown are the values of options that are declared as secret, such as
-               PASSWORD, and the data that it sends
+               PASSWORD, and the data that it sends; text in a host variable, such as a name, is shown
 client, job    of SQL: the name that the client gives itself, and its job
 times          how often a connection has done this to a data queue, or executed such a statement
 resp, status   the condition of the command, the status of the HTTP answer, as far as there is one
@@ -21,6 +21,7 @@ No record, password, token or parameter of a CL command is logged. Values of cli
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -41,13 +42,20 @@ def one_line(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:_LONGEST])
 
 
-def command_text(resolved: Resolved) -> str:
-    """The text of a command, with dots for what its declaration does not show: secrets, and data it sends."""
+def command_text(resolved: Resolved, variables: Mapping[str, object] | None = None) -> str:
+    """The text of a command, with dots for what its declaration does not show: secrets, and data it sends.
+
+    A host variable whose value is text is shown as its value, such as the name of a queue.
+    """
+    values = variables or {}
     text, at = resolved.source.text, 0
     shown: list[str] = []
     for declared, option in sorted(resolved.sends, key=lambda each: each[1].argument_offset):
-        if option.argument is not None and not declared.is_shown and option.argument_offset >= at:
-            shown += text[at : option.argument_offset], "..."
+        if option.argument is None or option.argument_offset < at:
+            continue
+        value = values.get(str(option.argument))
+        if not declared.is_shown or isinstance(value, str):
+            shown += text[at : option.argument_offset], repr(value) if declared.is_shown else "..."
             at = _end_of_argument(text, option.argument_offset)
     return one_line("".join([*shown, text[at:]]).strip())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, cast
 
@@ -45,10 +46,12 @@ from tdqsim.server.users import User
 routes = Routes()
 
 
-def _check_command(request: Request, user: User, resolved: Resolved) -> ServerOperation:
+def _check_command(
+    request: Request, user: User, resolved: Resolved, variables: Mapping[str, object] | None = None
+) -> ServerOperation:
     """Check that a user may issue a command, which is noted for the audit line."""
     command = operation_of_command(resolved)
-    note_for_audit(request, operation=command.name, command=command_text(resolved))
+    note_for_audit(request, operation=command.name, command=command_text(resolved, variables))
     check_may(user, command)
     return command
 
@@ -61,7 +64,7 @@ async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
-    _check_command(request, user, resolve(statement.text))
+    _check_command(request, user, resolve(statement.text), statement.variables)
     call = partial(in_a_task, region, user.id, lambda task: executed(task, region, statement))
     answer: CommandResult = await attended(request, host.submit(call))
     note_for_audit(request, resp=answer["condition"])
@@ -110,7 +113,7 @@ async def execute_in_unit(
     host: Served, request: Request, unit: str, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
-    _check_command(request, user, resolve(statement.text))
+    _check_command(request, user, resolve(statement.text), statement.variables)
     work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
     answer: CommandResult = await attended(request, work)
     note_for_audit(request, resp=answer["condition"])
