@@ -211,6 +211,14 @@ def test_the_first_session_has_the_archive_made_once(
     assert [path.name for path in folder.iterdir()] == [archive_path(java).with_suffix(".state").name]
     assert len(at_end) == 2
 
+    def no_process(command: object, **how: object) -> None:
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr(sessions.subprocess, "Popen", no_process)
+    at_end[1]()
+    start()
+    assert said[3] == f"{START}; it could not be made ([Errno 11] no more processes); tdq pipeline warm makes it"
+
 
 @pytest.mark.parametrize(
     ("state", "size", "said", "made"),

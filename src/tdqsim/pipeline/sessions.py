@@ -325,11 +325,13 @@ def _make_at_end(java: Java, say: Callable[[str], None]) -> None:
 
 def _start_making(state: IO[bytes]) -> None:
     """Start the process that makes the archive; what it prints is the reason if it fails."""
+    made_by = [sys.executable, "-c", _MAKE]
     with state:
         state.truncate(0)
-        subprocess.Popen(  # noqa: S603  (our own Python)
-            [sys.executable, "-c", _MAKE], stdin=subprocess.DEVNULL, stdout=state, stderr=state, start_new_session=True
-        )
+        try:
+            subprocess.Popen(made_by, stdin=subprocess.DEVNULL, stdout=state, stderr=state, start_new_session=True)  # noqa: S603  (our own Python)
+        except OSError as error:  # no memory or too many processes: the next session says it
+            state.write(f"{error}\n".encode())
 
 
 def warm(*, force: bool = False) -> Path:
