@@ -65,7 +65,7 @@ from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import RegionClosed, StoreMissing
-from tdqsim.facts import Cvda, notice_words
+from tdqsim.facts import SUPPLIED_QUEUES, Cvda, notice_words
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -346,9 +346,10 @@ def _cold(
     if region.start_type == "INITIAL":
         restart.begin_log(region)
     if supplied:
-        own = {queue.name for queue in given.tdqueues}
-        rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-        install(region, as_definitions(rest), agent="GRPLIST", user=region.options.regionuserid)
+        rest, own = supplied_definitions(), {queue.name for queue in given.tdqueues}
+        if not own.isdisjoint(SUPPLIED_QUEUES):
+            rest = as_definitions([queue for queue in rest.tdqueues if queue.name not in own])
+        install(region, rest, agent="GRPLIST", user=region.options.regionuserid)
     install(region, given, agent="GRPLIST", user=region.options.regionuserid)
     region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
