@@ -9,13 +9,16 @@ the date or the owner of the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime_of
 from tdqsim.facts import Cvda, table
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tdqsim.definitions import Tdqueue
 
 InstallAgent = Literal["GRPLIST", "CSDAPI", "CREATESPI", "SYSTEM"]
@@ -25,6 +28,8 @@ or by CICS itself."""
 _FROM_FILE: Final = "CSDBATCH"
 _NOT_SHOWN: Final = ("", "OVERRIDE")
 """The change agents for which INQUIRE returns that of a file: none, and one whose CVDA has no number on any page."""
+_KEPT: Final = 100
+"""The number of signatures that are kept, since definitions that are installed together mostly share one."""
 
 
 class Signature(NamedTuple):
@@ -73,11 +78,23 @@ class Installer(NamedTuple):
     program: str = ""
 
 
-_Origin = Callable[["Tdqueue", Installer], str | int]
+class _Own(NamedTuple):
+    """The attributes of a definition on which its signature depends."""
+
+    group: str
+    definetime: datetime | None
+    changetime: datetime | None
+    changeusrid: str
+    changeagent: str
+    changeagrel: str
+
+
+_own_of: Final = attrgetter(*_Own._fields)
+_Origin = Callable[[_Own, Installer], str | int]
 
 
 def _own_time(name: str) -> _Origin:
-    def read(definition: Tdqueue, by: Installer) -> int:
+    def read(definition: _Own, by: Installer) -> int:
         # Without a change time, a definition shows its definition time there, and the other way round.
         stamp = getattr(definition, name) or definition.definetime or definition.changetime
         return by.now if stamp is None else abstime_of(stamp)
@@ -136,6 +153,11 @@ def sign(agent: InstallAgent, definition: Tdqueue, by: Installer) -> Signature:
         definition: the definition.
         by: the installing user, and the time.
     """
-    fields = [read(definition, by) for read in _plan(agent)]
+    return _signed(agent, _Own(*_own_of(definition)), by)
+
+
+@lru_cache(_KEPT)
+def _signed(agent: InstallAgent, own: _Own, by: Installer) -> Signature:
+    fields = [read(own, by) for read in _plan(agent)]
     fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])
     return Signature._make(fields)
