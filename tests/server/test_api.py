@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -26,7 +27,7 @@ from tdqsim.cics import Abend
 from tdqsim.client import Client, RemoteError
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
-from tdqsim.server.http import Gate, application
+from tdqsim.server.http import Gate, application, events
 from tdqsim.server.open_units import UnknownUnit
 from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
@@ -499,11 +500,12 @@ def test_the_history_goes_on_from_a_position(api):
     assert api.get("/api/v1/regions/NONE/history").status_code == 404
 
 
-async def followed(api, sent, query=b"", headers=()):
+async def followed(api, sent, query=b"", headers=(), path="/api/v1/regions/PAYREGN/history"):
     """What a follower of the history gets, until ``sent``, which is called with each message, returns True."""
-    parts, ended = [], asyncio.Event()
+    parts, ended, looks = [], asyncio.Event(), iter(range(100))
 
     async def receive():
+        next(looks)  # whether the client is still there: asked once each time that the stream is woken
         await ended.wait()
         return {"type": "http.disconnect"}
 
@@ -512,7 +514,6 @@ async def followed(api, sent, query=b"", headers=()):
         if await sent(message, parts):
             ended.set()
 
-    path = "/api/v1/regions/PAYREGN/history"
     headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all"), *headers]
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query, "headers": headers}
     about = {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
@@ -571,6 +572,33 @@ def test_a_second_follower_from_the_end_of_the_first_gets_only_what_is_new(api):
 
     ids, _text = api.portal.call(followed, api, sent, b"position=%d" % end)
     assert ids[0] == end
+
+
+def test_a_follower_that_reads_too_slowly_is_told_of_lost_events_once_each_time_and_is_forgotten(
+    api, host, monkeypatch
+):
+    monkeypatch.setattr(events, "_STILL_HERE", 0.01)
+    region, made, lost = host.regions["PAYREGN"], [], []
+    subscribe = host.engine.subscribe
+    monkeypatch.setattr(host.engine, "subscribe", lambda **given: made.append(subscribe(limit=3, **given)) or made[-1])
+
+    async def seed(count):
+        await host.ask(lambda: [region.seed("PAYQ", [b"x"]) for _ in range(count)] and None)
+
+    async def sent(_message, parts):
+        if parts[-1].startswith("event: "):
+            lost.append(re.findall(r'"event": "lost", "events": ([0-9]+)', parts[-1]))
+        elif not parts[-1].startswith(":"):
+            return False
+        if len(lost) < 3:
+            await seed((5, 7, 2)[len(lost)])
+        return len(lost) == 3 and parts[-1] == ": still here\n\n"
+
+    api.portal.call(partial(followed, api, sent, path="/api/v1/events"))
+    assert lost == [["2"], ["4"], []]
+    made[0].take()
+    host.engine.submit(lambda: region.seed("PAYQ", [b"x"])).result(timeout=300)
+    assert made[0].take() == []
 
 
 def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
