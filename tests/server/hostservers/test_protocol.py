@@ -117,13 +117,13 @@ def test_many_waiting_clients_each_get_one(served, queue, connect):
 
 
 @pytest.mark.skipif(not hasattr(select, "POLLRDHUP"), reason="the system does not tell that the other side has closed")
-@pytest.mark.parametrize("reset", [False, True])
-def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served, queue, connect, reset):
+@pytest.mark.parametrize(("reset", "remove"), [(False, b"\xf0"), (True, b"\xf0"), (False, b"\xf1")])
+def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served, queue, connect, reset, remove):
     """Also where their entries come before the server has heard that they are gone; the order stays."""
     clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
     for client in clients:
         assert client.sign_on() == 0
-        client.send(2, RECEIVE_FOR_EVER, template=28)
+        client.send(2, RECEIVE_FOR_EVER[:-1] + remove, template=28)  # or they peek
         eventually(lambda: served.do(lambda: len(queue.waiters)) == clients.index(client) + 1)  # noqa: B023  (at once)
     stopped, go_on = threading.Event(), threading.Event()
     served.loop.call_soon_threadsafe(lambda: (stopped.set(), go_on.wait(300)))
@@ -135,7 +135,7 @@ def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served,
 
     def fill():
         with served.system.job(user="QSECOFR") as job:
-            for number in range(3):
+            for number in range(4):
                 job.qsnddtaq("Q", "QGPL", b"%d" % number)
 
     served.do(fill)
@@ -143,7 +143,9 @@ def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served,
     eventually(lambda: not served.servers.connections and not served.do(lambda: len(served.system.jobs)))
     reader = connect(served, "as-dtaq", 0xE007)
     assert reader.sign_on() == 0
-    assert [reader.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(3)] == [b"0", b"1", b"2"]
+    entries = [reader.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(4)]
+    assert entries == [b"0", b"1", b"2", b"3"]
+    assert reader.ask(2, RECEIVE_NOW, template=28).fixed(20, 2) == b"\xf0\x06"
 
 
 def test_a_receive_that_waits_when_the_servers_stop_is_no_task_that_had_to_be_ended(served, queue, connect):
