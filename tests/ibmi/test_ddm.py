@@ -34,6 +34,9 @@ def test_it_works_like_a_local_queue(pair):
     entry = far.qrcvdtaq("REAL", "APPLIB")
     assert (entry.data, entry.sender.current_user) == (b"1", "ANNA")
     assert job.qrcvdtaq("FAR", "APPLIB").data == b"2"
+    with job.system.job(user="BERT") as other:
+        other.qsnddtaq("FAR", "APPLIB", b"another")
+    assert far.qrcvdtaq("REAL", "APPLIB").sender.current_user == "BERT"
     job.qsnddtaq("FAR", "APPLIB", b"3")
     job.qclrdtaq("FAR", "APPLIB")
     assert job.qrcvdtaq("FAR", "APPLIB") is None
@@ -129,6 +132,17 @@ def test_a_ddm_queue_may_stand_for_another_one(ring):
     assert job.qrcvdtaq("ROUND", "APPLIB").data == b"back"
 
 
+def test_a_queue_of_the_same_name_in_another_library_is_no_ring(ring):
+    job, far = ring
+    job.system.crtlib("OTHER")
+    job.crtdtaq(dtaq="APPLIB/SAME", type="*DDM", rmtdtaq="APPLIB/SAME", rmtlocname="LB")
+    far.crtdtaq(dtaq="APPLIB/SAME", type="*DDM", rmtdtaq="OTHER/SAME", rmtlocname="LA")
+    job.crtdtaq(dtaq="OTHER/SAME", type="*DDM", rmtdtaq="APPLIB/END", rmtlocname="LB")
+    far.crtdtaq("APPLIB/END", maxlen=10)
+    job.qsnddtaq("SAME", "APPLIB", b"far")
+    assert far.qrcvdtaq("END", "APPLIB").data == b"far"
+
+
 @pytest.mark.rule("DTAQ-DDM-CLOSED")
 def test_a_system_that_is_closed_is_an_escape_message(pair):
     job, far = pair
@@ -174,6 +188,7 @@ def test_every_request_and_every_byte_gets_there(linked):
         job.qsnddtaq("PLAIN", "APPLIB", b"x" * 64513)
     with pytest.raises(Exception, match="CPF9501"):
         job.qsnddtaq("KEYED", "APPLIB", b"x")
+    assert sum(name.endswith("/QRWTSRVR") for name in far.system.jobs) == 1  # one has served them all
 
 
 def test_several_jobs_of_one_user_wait_at_once(linked):
@@ -184,6 +199,18 @@ def test_several_jobs_of_one_user_wait_at_once(linked):
     for each in (b"1", b"2", b"3"):
         far.qsnddtaq("PLAIN", "APPLIB", each)
     assert [each.result() for each in waiting] == [b"1", b"2", b"3"]
+
+
+def test_an_answer_reaches_the_job_that_has_asked_though_another_has_waited_longer(linked):
+    job, far, _ = linked
+    first = job.system.start(lambda own: own.qrcvdtaq("PLAIN", "APPLIB", -1).data)
+    second = job.system.start(lambda own: own.qrcvdtaq("KEYED", "APPLIB", -1, "EQ", b"key").data)
+    job.system.run()
+    far.qsnddtaq("KEYED", "APPLIB", b"to the second", b"key")
+    job.system.dispatcher.run_ready()
+    assert (first.done, second.done, second.result()) == (False, True, b"to the second")
+    far.qsnddtaq("PLAIN", "APPLIB", b"to the first")
+    assert first.result() == b"to the first"
 
 
 @pytest.mark.rule("DTAQ-DDM-LOST")

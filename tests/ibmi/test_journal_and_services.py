@@ -54,7 +54,7 @@ def test_what_is_recorded(system, officer):
         "000077",
     )
     assert (sent.entry_data, keyed.entry_data, received.entry_specific_data) == (b"plain", b"K1with key", b"")
-    assert entries[5].entry_specific_data == b"K1"
+    assert [entries[at].entry_specific_data for at in (5, 6, 7, 8)] == [b"K1", b"", b"K1", b""]
     assert sent.event == JOURNAL_TYPES["QS"] == "Send data queue entry, no key"
     assert (entries[-1].object, entries[-1].library) == ("RENAMED", "TARGET")
 

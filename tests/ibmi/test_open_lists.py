@@ -93,6 +93,10 @@ def test_direction_start_and_part_of_a_list(logged):
     assert opened(logged, direction="*PRV", start=keys[0])[1] == 1
     assert [one[2] for one in got(logged, handle, 5, first=2)[0]] == keys[1:]
     assert got(logged, handle, 0, first=0)[1][:2] == (3, 0)
+    for first, key in enumerate(keys, 1):  # a page of one record
+        page, said = got(logged, handle, 1, first=first)
+        assert ([one[2] for one in page], said[1], said[3], said[6]) == ([key], 1, "C", first)
+        assert got(logged, handle, 1, first=first, room=said[5])[0] == page
     few, said = got(logged, handle, 3, room=150)
     assert (len(few), said[3]) == (1, "P")
     assert got(logged, handle, 3, room=10)[1][1:4:2] == (0, "P")
@@ -126,15 +130,23 @@ def test_a_list_is_what_the_log_was_and_ends(logged):
 
 
 def test_of_many_lists_the_oldest_is_closed(logged):
-    handles = [opened(logged)[0] for _ in range(21)]
+    handles = [opened(logged)[0] for _ in range(20)]
+    assert got(logged, handles[0], 3)[1][1] == 3
+    handles.append(opened(logged)[0])
     assert got(logged, handles[1], 3)[1][1] == 3
     with pytest.raises(EscapeMessage, match="CPF24B4"):
         got(logged, handles[0], 3)
+    logged.call_program("QGYCLST", "QSYS", [handles[5], bytearray(8)])
+    handles.append(opened(logged)[0])
+    assert len(set(handles)) == 22
 
 
 def test_other_jobs(system, logged):
     mine = system.job("SECOND", user=logged.user)
     assert opened(mine, of=logged.qualified_name)[1] == 3
+    officer = system.job("OFFICER", user="QSECOFR")
+    handle, _ = opened(officer, of=logged.qualified_name, fields=(607,))
+    assert got(officer, handle, 1)[0][0][4][607] == ("C", e(logged.user))
     stranger = system.job("OTHER", user="BERT")
     with pytest.raises(EscapeMessage, match="CPF2441"):
         opened(stranger, of=logged.qualified_name)
