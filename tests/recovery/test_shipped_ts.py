@@ -22,6 +22,7 @@ NEAR = (
     define_connection(name="GONE", netname="NOWHERE"),
     define_tsmodel(name="SAME", prefix="SAME", remotesystem="FAR"),
     define_tsmodel(name="OTHER", prefix="AAA", remotesystem="FAR", remoteprefix="REC"),
+    define_tsmodel(name="LONGER", prefix="LONGER", remotesystem="FAR", remoteprefix="L"),
     define_tsmodel(name="OURS", prefix="OURS", remotesystem="NEAR", remoteprefix="X"),
     define_tsmodel(name="LOST", prefix="LOST", remotesystem="GONE"),
 )
@@ -82,6 +83,7 @@ def shipped(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shipped]
         ("ANY", "FAR", "ANY", "FAR"),
         ("SAMEQ", None, "SAMEQ", "FAR"),
         ("AAAQ", None, "RECQ", "FAR"),
+        ("LONGERQ1", None, "LQ1", "FAR"),
         ("AAAQ", "FAR", "AAAQ", "FAR"),
         ("AAAQ", "NEAR", "AAAQ", "NEAR"),
         ("OURSQ", None, "OURSQ", "NEAR"),

@@ -15,6 +15,7 @@ from tdqsim import Sysplex, TdqError
 from tdqsim.cics import Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction, define_tsmodel
 from tdqsim.facts import Resp
+from tdqsim.languages import TaskInternals
 from tdqsim.testing import StillClock
 from tests.rules import expect_rule, rule
 
@@ -156,6 +157,24 @@ def test_retrieve_wait_waits_for_the_next_start_to_expire(region: Region) -> Non
     assert seen == [b"1", b"2", b"3", b"4", b"ENDDATA"]
 
 
+@pytest.mark.rule("IC-RETRIEVE-WAIT")
+def test_each_of_two_tasks_in_retrieve_wait_gets_what_expires_at_its_own_terminal(region: Region) -> None:
+    seen: dict[str, list[bytes]] = {"T001": [], "T002": []}
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        found = seen[task.eib.eibtrmid]
+        everything(task, "IC-RETRIEVE-WAIT", found, wait=True)
+        found.append(b"ENDDATA")
+
+    for termid, data in (("T001", b"1"), ("T002", b"2"), ("T002", b"3"), ("T001", b"4"), ("T002", b"5")):
+        region.execute("START TRANSID('LATE') FROM(D) TERMID(T)", {"D": data, "T": termid})
+        run_what_is_due(region)
+        assert seen[termid][-1] == data
+    region.shutdown()
+    assert seen == {"T001": [b"1", b"4", b"ENDDATA"], "T002": [b"2", b"3", b"5", b"ENDDATA"]}
+
+
 def test_retrieve_wait_without_a_terminal_does_not_wait(region: Region) -> None:
     seen: list[list[bytes]] = []
     region.register("LATE", lambda task: seen.append(everything(task, wait=True)))
@@ -206,6 +225,35 @@ def test_nothing_of_a_closed_region_runs_in_the_others_of_its_sysplex() -> None:
     later(other, 60)
     assert seen == ["other"]
     other.close()
+
+
+# -- POST -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("IC-POST-SUPERSEDED", "IC-CANCEL-POST", "IC-CANCEL-NONE")
+def test_a_second_post_takes_the_first_back_and_is_the_tasks_own_after_it_has_expired(region: Region) -> None:
+    ended: list[tuple[str, bool]] = []
+
+    def post(name: str, **time: int) -> None:
+        TaskInternals(task).post(lambda posted: ended.append((name, posted)), reqid=name, **time)
+
+    with region.task() as task:
+        post("FIRST", seconds=10)
+        post("SECOND", seconds=20)
+        assert ended == [("FIRST", False)]
+        later(region, 15)
+        assert ended == [("FIRST", False)]
+        later(region, 5)
+        assert ended[1:] == [("SECOND", True)]
+        expect_rule("IC-CANCEL-NONE", task.cancel, "SECOND")
+        task.cancel()
+        assert ended[2:] == [("SECOND", False)]
+        expect_rule("IC-CANCEL-NONE", task.cancel)
+        post("THIRD", seconds=30)
+        expect_rule("IC-POST-INVREQ", post, "REFUSED", hours=100)
+        task.cancel("THIRD")
+        later(region, 60)
+        assert ended[3:] == [("THIRD", True)]
 
 
 # -- over a restart -------------------------------------------------------------------------------------------------------
@@ -404,17 +452,26 @@ def test_recoverable_data_of_a_start_without_protect_belong_to_its_unit_of_work(
         assert task.retrieve(nohandle=True) == b""
         assert task.eib.eibresp is Resp.ENDDATA
 
+    first = region.task().__enter__()
+    first.start("LATE", b"data", reqid="RECFIRST", termid="T002")  # its task waits before the other, until the end
+    first.asktime()
     with region.task() as task:
         task.start("LATE", b"data", reqid="RECOVER", termid=termid)
         task.start("LATE", reqid="RECNAMES", termid=termid, minutes=1, queue="NEXTQ")
         task.asktime()
-        assert seen == ["begun"]
+        assert seen == ["begun"] * 2
         if not commit:
             task.syncpoint_rollback()
     run_what_is_due(region)
-    assert seen == ["begun", "retrieved"]
+    assert seen[2:] == ["retrieved"]
     later(region, 60)
-    assert seen == ["begun", "retrieved"] * 2
+    assert seen[3:] == ["begun", "retrieved"]
+    if commit:
+        first.syncpoint()
+    else:
+        first.syncpoint_rollback()
+    run_what_is_due(region)
+    assert seen[5:] == ["retrieved"]
 
 
 @pytest.mark.rule("IC-START-BACKED-OUT")
