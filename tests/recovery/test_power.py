@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
+from tests import apart
 
 ROOT = Path(__file__).parents[2]
 HEAD = """
@@ -49,7 +50,6 @@ needs_strace = pytest.mark.skipif(not traceable(), reason="syncs are counted by 
 
 def syncs(tmp_path: Path, code: str) -> list[int]:
     """How many syncs each part between two marks makes."""
-    tmp_path.mkdir(exist_ok=True)
     trace = tmp_path / "trace"
     program = HEAD + textwrap.dedent(code)
     command = [
@@ -135,40 +135,38 @@ WORK = {
 }
 
 
+ANSWERED = """
+def work():
+    r.writeq_td("LOG1", b"x")
+    os.access("/answered", os.F_OK)
+r = region("power", "answered")
+marked(work)
+r.close()
+"""
+
+
 @needs_strace
-def test_durability_power_syncs_each_commit_once(tmp_path):
+def test_durability_power_syncs_each_commit_once_before_the_answer(tmp_path):
     text = "".join(
         f'{textwrap.dedent(code)}r = region("power", "{number}")\nr.seed("LOG1", [b"x" * 100] * 300)\nmarked(work)\nr.close()\n'
         for number, (code, _) in enumerate(WORK.values())
     )
-    assert dict(zip(WORK, syncs(tmp_path, text), strict=True)) == {
-        what: expected for what, (_, expected) in WORK.items()
-    }
+    *counted, one = syncs(tmp_path, text + ANSWERED)
+    assert dict(zip(WORK, counted, strict=True)) == {what: expected for what, (_, expected) in WORK.items()}
+    assert one == 1
+    between = (tmp_path / "trace").read_text().split("/begin-or-end")[-2]
+    assert re.search(
+        r"(fdatasync|fsync|msync).*/answered", between, re.DOTALL
+    )  # nothing is told before the disk has it
 
 
 @needs_strace
 def test_durability_process_never_syncs_but_at_the_end(tmp_path):
     code, _ = WORK["one command a unit of work"]
-    text = textwrap.dedent(code) + 'r = region("process")\nmarked(work)\n'
-    assert syncs(tmp_path, text) == [0]
-    closing = 'r = region("process")\nr.writeq_td("NOQ", b"x")\nr.writeq_td("LOG1", b"x")\nmarked(r.close)\n'
-    assert syncs(tmp_path / "closing", closing)[0] >= 2  # both halves are on the disk before it is said to be clean
-
-
-@needs_strace
-def test_the_sync_comes_before_the_answer(tmp_path):
-    """With durability ``power`` nothing is told to be permanent before the disk has it."""
-    code = """
-    r = region("power")
-    def work():
-        r.writeq_td("LOG1", b"x")
-        os.access("/answered", os.F_OK)
-    marked(work)
-    """
-    trace = tmp_path / "trace"
-    assert syncs(tmp_path, code) == [1]
-    between = trace.read_text().split("/begin-or-end")[1]
-    assert re.search(r"(fdatasync|fsync|msync).*/answered", between, re.DOTALL)
+    closing = 'r = region("process", "closing")\nr.writeq_td("NOQ", b"x")\nr.writeq_td("LOG1", b"x")\nmarked(r.close)\n'
+    working, ending = syncs(tmp_path, f'{textwrap.dedent(code)}r = region("process")\nmarked(work)\n{closing}')
+    assert working == 0
+    assert ending >= 2  # both halves are on the disk before it is said to be clean
 
 
 PROMISE = """
@@ -185,12 +183,11 @@ for number in range(300):
 @pytest.mark.parametrize("durability", ["process", "power"])
 def test_what_was_answered_survives_a_kill(tmp_path, durability):
     store = tmp_path / "store"
-    command = [sys.executable, "-c", HEAD + PROMISE, str(store), durability]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        answered = [child.stdout.readline() for _ in range(40)]
-        os.kill(child.pid, 9)
-        answered += child.stdout.read().splitlines()
+    child = apart.Process("-c", HEAD + PROMISE, store, durability)
+    answered = [child.stdout.readline() for _ in range(40)]
+    child.kill()
+    answered += child.stdout.read().splitlines()
+    child.end()
     count = len(answered)
     from tdqsim.cics import Region
 
