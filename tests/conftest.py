@@ -4,6 +4,8 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
+import json
 import os
 import random
 import re
@@ -82,6 +84,19 @@ def missing_cobol() -> str:
     except CobolMissing as missing:
         return str(missing)
     return ""
+
+
+@pytest.fixture
+def checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores are read through in this process, which is faster; that LMDB can end it has tests of its own."""
+    from tdqsim.core.store import _working, check
+
+    def run(path: Path, arguments: list[str], _timeout: float) -> check.StoreReport:
+        with contextlib.redirect_stdout(io.StringIO()) as answer:
+            assert _working.main(arguments) == 0
+        return check._read(path, json.loads(answer.getvalue()))
+
+    monkeypatch.setattr(check, "_run", run)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,6 +20,8 @@ from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing
 from tests.core import _child
 
+pytestmark = pytest.mark.usefixtures("checked_here")
+
 PAGE = 4096
 Contents = dict[bytes, list[bytes]]
 ORDERS = {b"FIFO": Order.FIFO, b"LIFO": Order.LIFO, b"KEYED": Order.KEYED}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +20,8 @@ from tdqsim.facts import Resp
 from tests import apart
 from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
 from tests.rules import rule
+
+pytestmark = pytest.mark.usefixtures("checked_here")
 
 Contents = dict[str, list[str]]
 IN_DOUBT = "in doubt"
@@ -562,6 +562,5 @@ print(ends["refused"] > 20 // step)
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["some pages", "all"])
 def test_a_page_that_is_zeroed_after_a_clean_end_is_refused_and_ends_no_process(tmp_path, step):
     """In a process of its own, which an assertion of LMDB would end."""
-    command = [sys.executable, "-c", ZEROED, tmp_path / "store", tmp_path / "copy", str(step)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = apart.run("-c", ZEROED, tmp_path / "store", tmp_path / "copy", step)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Region
-from tdqsim.core.store import _store, _working, check
+from tdqsim.core.store import _store
 from tdqsim.definitions import define_tdqueue
 from tests.recovery.lost_writes import Gap, gaps, images, leave, record
 from tests.recovery.test_power import needs_strace
@@ -89,9 +89,8 @@ def allowed(marks: list[str], found: tuple[str, list[bytes], list[bytes], list[b
 
 @pytest.fixture
 def another_boot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine was started anew; and records are read through in this process, which is faster."""
+    """The machine was started anew."""
     monkeypatch.setattr(_store, "this_boot", lambda: b"another boot 000")
-    monkeypatch.setattr(check, "_run", lambda path, arguments, _timeout: check._read(path, _working.work(arguments)))
 
 
 def judge(gap: Gap, place: Path, rng: random.Random, drawn: int, least: int) -> tuple[int, list[str]]:
@@ -114,7 +113,7 @@ def judge(gap: Gap, place: Path, rng: random.Random, drawn: int, least: int) -> 
 
 
 @needs_strace
-@pytest.mark.usefixtures("another_boot")
+@pytest.mark.usefixtures("another_boot", "checked_here")
 @pytest.mark.parametrize(("drawn", "least"), [(2, 1), pytest.param(200, 0, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_what_was_synced_survives_whatever_else_is_lost(tmp_path: Path, drawn: int, least: int) -> None:
     root = tmp_path / "disk"
