@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from tdqsim import Region, define_connection, define_tdqueue, define_terminal, d
 from tdqsim.cics import Task, cemt
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.facts import table
+from tests import apart
 
 BROKEN_HANDLER = """\
 from tdqsim import Region, define_tdqueue, define_transaction
@@ -34,7 +33,8 @@ def standard_error(tmp_path: Path, script: str) -> list[str]:
     """What a script writes to standard error in a process of its own."""
     path = tmp_path / "pay.py"
     path.write_text(script, "utf-8")
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = apart.run(path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     return done.stderr.replace(str(path), "pay.py").splitlines()
 
 

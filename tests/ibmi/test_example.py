@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import apart
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "request_reply.py"
 
 
 def test_request_and_reply():
-    done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False)
+    done = apart.run(EXAMPLE)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("PARIS = 5 characters (answered by ")
