@@ -509,11 +509,11 @@ def growing(last):
             id="characters",
         ),
         pytest.param(
-            "01 R.\nCOPY L REPLACING ==A== BY ==" + "B " * 5000 + "==.", "", r"L.cpy:\d+:1: more than 1000000 words",
+            "01 R.\nCOPY M10.\nCOPY L REPLACING ==A== BY ==" + "B " * 500 + "==.", "X\n" * 9900, r"L.cpy:\d+:1: more than 1000000 words",
             id="what REPLACING puts in",
         ),
         pytest.param(
-            "REPLACE ==:A:== BY ==" + "B" * 50000 + "==.\n01 R.\nCOPY P.", "", r"P.cpy:\d+:1: more than 16777216 char",
+            "COPY M10.\nREPLACE ==:A:== BY ==" + "B" * 5000 + "==.\nCOPY P.", f"'{'x' * 160000}'\n", r"P.cpy:\d+:1: more than 16777216 char",
             id="parts of words",
         ),
     ],
