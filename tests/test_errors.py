@@ -14,12 +14,12 @@ _LONG = "Q" * 1_000_000
 
 
 def _of_group_file(_path):
-    keys = "".join(f"  unknown_key_number_{number}: 1\n" for number in range(20_000))
+    keys = "".join(f"  unknown_key_number_{number}: 1\n" for number in range(2_000))
     parse_definitions("group: G\ntdqueue:\n- name: PAYQ\n" + keys)
 
 
 def _of_region_file(path):
-    (path / "region.yaml").write_text("".join(f"unknown_key_number_{number}: 1\n" for number in range(20_000)))
+    (path / "region.yaml").write_text("".join(f"unknown_key_number_{number}: 1\n" for number in range(2_000)))
     load_region_file(path)
 
 
