@@ -14,6 +14,8 @@ import pytest
 
 from tdqsim.testing._rings import rings
 
+pytestmark = pytest.mark.house
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "tdqsim"
 PACKAGE = "tdqsim"
 
