@@ -123,7 +123,8 @@ def test_a_prepared_unit_of_work_can_commit_on_a_disk_that_is_full_since(disk):
 @pytest.mark.parametrize(
     ("size", "start"),
     [
-        (150, "AUTO"),
+        (600, "AUTO"),
+        pytest.param(150, "AUTO", marks=pytest.mark.slow),
         pytest.param(12, "AUTO", marks=pytest.mark.slow),  # tens of thousands of records
         pytest.param(12, "COLD", marks=pytest.mark.slow),
         pytest.param(1500, "AUTO", marks=pytest.mark.slow),
