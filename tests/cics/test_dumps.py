@@ -7,6 +7,7 @@ import pytest
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.cics import Abend, Condition
 from tdqsim.testing import History
+from tests import apart
 from tests.rules import rule
 
 pytest_plugins = ["pytester"]
@@ -145,9 +146,11 @@ def test_a_failing_test_shows_the_dump_and_one_that_reads_the_abend_of_a_handle_
             assert handle.result() is None
         """
     )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
-    done.assert_outcomes(passed=1, failed=2)
-    done.stdout.fnmatch_lines(["*dump of abend AEYH*", '*> *task.writeq_td("NONE", b"x")*', "*WRITEQ TD NONE*QIDERR*"])
+    done = apart.run("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", cwd=pytester.path)
+    assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    pytest.LineMatcher(done.stdout.splitlines()).fnmatch_lines(
+        ["*dump of abend AEYH*", '*> *task.writeq_td("NONE", b"x")*', "*WRITEQ TD NONE*QIDERR*"]
+    )
 
 
 @pytest.mark.rule("TASK-AKCS-NO-DUMP", "TASK-ABEND-NODUMP")

@@ -75,9 +75,7 @@ def test_names_of_queues_are_completed_from_definitions_and_stores(tdq: Tdq, tmp
     environment = os.environ | {
         "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_TDQ_COMPLETE": "complete_bash",
     }  # fmt: skip
-    code = "from tdqsim.cli import main; main([])"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+    done = apart.run("-c", "from tdqsim.cli import main; main([])", env=environment, cwd=tmp_path)
     assert done.stdout.split() == ["PAYQ"], done.stderr
 
 
@@ -94,8 +92,7 @@ def test_the_other_shells_are_answered_too(shell: str) -> None:
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
         "_TDQ_COMPLETE": f"complete_{shell}",
     }
-    code = "from tdqsim.cli import main; main([])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    done = apart.run("-c", "from tdqsim.cli import main; main([])", env=environment)
     assert "inquire" in done.stdout
     assert "INQUIRE TDQUEUE: states and attributes" in done.stdout.replace("\\\\", "")
 

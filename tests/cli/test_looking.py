@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tdqsim.cli.output import emit, emit_json, emit_table
+from tests import apart
 from tests.cli.conftest import Tdq
 
 TRIGGER = """\
@@ -71,33 +70,31 @@ with Region(load_definitions("pay.yaml"), store="s1") as region:
 
 def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(MORE)
-    command = [sys.executable, "-c", RUNNING]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "ready\n"
-        listed = tdq("inquire", "-s", "s1", "--option", "NUMITEMS", "NOTE", "KEEP")
-        assert [line.split() for line in listed.out.splitlines()[1:]] == [["NOTE", "?"], ["KEEP", "1"]]
-        assert "NOTE holds is not known from outside" in listed.err
-        (found,) = json.loads(tdq("inquire", "-s", "s1", "NOTE", "--json").out)
-        assert found["NUMITEMS"] is None
-        assert "not known from outside" in tdq("peek", "NOTE", "-s", "s1").err
-        assert "not known from outside" not in tdq("peek", "KEEP", "-s", "s1").err
-        assert "what only the running region knows" in tdq("explain", "PAYQ", "-s", "s1").err
-        assert "records NOTE holds" in tdq("peek", "NOTX", "-s", "s1").err
-        assert "records FIRE, NOTE holds" in tdq("peek", "-s", "s1").err
-        seen = tdq("peek", "--json", "-s", "s1")
-        values = json.loads(seen.out)
-        assert [values.pop("FIRE"), values.pop("NOTE"), *values] == [None, None, "KEEP"]
-        assert "records FIRE, NOTE holds" in seen.err
-        assert "records NOTE holds" in tdq("cemt", "I TDQ(NOTE)", "-s", "s1").err
-        assert tdq("cemt", "I TDQ(KEEP)", "-s", "s1").err.count("not known") == 0
-        assert "records FIRE, NOTE holds" in tdq("inquire", "--statistics", "-s", "s1").err
-        said = tdq("explain", "NOTE", "FIRE", "-s", "s1").out
-        assert said.count("how many records it holds is not known from outside the region") == 4  # its state, READQ
-        for wrong in ("it holds 0", "QZERO", "more are needed", "no program"):
-            assert wrong not in said
-        assert "no program" not in tdq("explain", "PAYQ", "-s", "s1").out
-        running.communicate("")
+    running = apart.Process("-c", RUNNING)
+    assert running.stdout.readline() == "ready\n"
+    listed = tdq("inquire", "-s", "s1", "--option", "NUMITEMS", "NOTE", "KEEP")
+    assert [line.split() for line in listed.out.splitlines()[1:]] == [["NOTE", "?"], ["KEEP", "1"]]
+    assert "NOTE holds is not known from outside" in listed.err
+    (found,) = json.loads(tdq("inquire", "-s", "s1", "NOTE", "--json").out)
+    assert found["NUMITEMS"] is None
+    assert "not known from outside" in tdq("peek", "NOTE", "-s", "s1").err
+    assert "not known from outside" not in tdq("peek", "KEEP", "-s", "s1").err
+    assert "what only the running region knows" in tdq("explain", "PAYQ", "-s", "s1").err
+    assert "records NOTE holds" in tdq("peek", "NOTX", "-s", "s1").err
+    assert "records FIRE, NOTE holds" in tdq("peek", "-s", "s1").err
+    seen = tdq("peek", "--json", "-s", "s1")
+    values = json.loads(seen.out)
+    assert [values.pop("FIRE"), values.pop("NOTE"), *values] == [None, None, "KEEP"]
+    assert "records FIRE, NOTE holds" in seen.err
+    assert "records NOTE holds" in tdq("cemt", "I TDQ(NOTE)", "-s", "s1").err
+    assert tdq("cemt", "I TDQ(KEEP)", "-s", "s1").err.count("not known") == 0
+    assert "records FIRE, NOTE holds" in tdq("inquire", "--statistics", "-s", "s1").err
+    said = tdq("explain", "NOTE", "FIRE", "-s", "s1").out
+    assert said.count("how many records it holds is not known from outside the region") == 4  # its state, READQ
+    for wrong in ("it holds 0", "QZERO", "more are needed", "no program"):
+        assert wrong not in said
+    assert "no program" not in tdq("explain", "PAYQ", "-s", "s1").out
+    running.end()
 
 
 @pytest.mark.parametrize("named", [False, True])

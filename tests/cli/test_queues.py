@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tdqsim import Region
+from tests import apart
 from tests.cli.conftest import Tdq
 
 DEFINITIONS = """\
@@ -259,18 +258,15 @@ def test_a_store_in_use_can_be_looked_at_and_names_its_process(tdq: Tdq, pay: Pa
         f"region = Region.from_directory({str(pay)!r}, store={str(store)!r}, handlers=())\n"
         "region.writeq_td('PAYL', b'\\xc1')\nprint('ready', flush=True)\nsys.stdin.read()\n"
     )
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        assert process.stdout.readline() == "ready\n"
-        looked = tdq("peek", pay, "PAYL", "-s", store)
-        assert (looked.code, looked.out) == (0, "A\n")
-        assert f"in use by process {process.pid}; this is its last commit" in looked.err
-        refused = tdq("write", "PAYL", "X", "-r", pay, "-s", store)
-        assert refused.code == 3
-        assert f"in use by process {process.pid}" in refused.err
-        process.stdin.close()
+    process = apart.Process("-c", code)
+    assert process.stdout.readline() == "ready\n"
+    looked = tdq("peek", pay, "PAYL", "-s", store)
+    assert (looked.code, looked.out) == (0, "A\n")
+    assert f"in use by process {process.pid}; this is its last commit" in looked.err
+    refused = tdq("write", "PAYL", "X", "-r", pay, "-s", store)
+    assert refused.code == 3
+    assert f"in use by process {process.pid}" in refused.err
+    process.end()
 
 
 def test_a_store_that_was_not_closed_says_so(tdq: Tdq, pay: Path) -> None:
@@ -280,7 +276,7 @@ def test_a_store_that_was_not_closed_says_so(tdq: Tdq, pay: Path) -> None:
         f"region = Region.from_directory({str(pay)!r}, store={str(store)!r}, handlers=())\n"
         "region.writeq_td('PAYL', b'\\xc1')\nos._exit(9)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert apart.run("-c", code).returncode == 9
     looked = tdq("peek", pay, "PAYL", "-s", store)
     assert looked.out == "A\n"
     assert "not closed by the process that had it last" in looked.err

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 
 from tdqsim.cli import main
 from tdqsim.ibmi import System
+from tests import apart
 
 DEFINITIONS = """
 dtaq:
@@ -144,16 +143,8 @@ def test_a_store_in_use_can_be_looked_at(tmp_path):
         job.qsnddtaq("FORCED", "QGPL", b"\xc1")
 
         def tdq(*arguments):
-            command = [
-                sys.executable,
-                "-c",
-                "import sys; from tdqsim.cli import main; sys.exit(main())",
-                "dtaq",
-                *arguments,
-            ]
-            return subprocess.run(
-                [*command, "--store", str(tmp_path / "store")], capture_output=True, text=True, check=False
-            )
+            code = "import sys; from tdqsim.cli import main; sys.exit(main())"
+            return apart.run("-c", code, "dtaq", *arguments, "--store", tmp_path / "store")
 
         listed = tdq("list", "--json")
         assert [(row["data_queue_name"], row["current_messages"]) for row in json.loads(listed.stdout)] == [

@@ -11,6 +11,8 @@ from typing import ClassVar
 
 import pytest
 
+from tests import apart
+
 pytest_plugins = ["pytester"]
 
 REGION_TEST = """
@@ -92,12 +94,15 @@ def run_direct(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     return done
 
 
-def run_apart(tmp_path: Path, text: str, *options: str) -> str:
-    """The same in a process of its own."""
+def run_apart(tmp_path: Path, text: str, *options: str, forked: bool = False) -> str:
+    """The same in a process of its own; a forked one has imported the package already."""
     (tmp_path / "test_it.py").write_text(text, "utf-8")
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *plugins, "test_it.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *plugins, "test_it.py"]
+    if forked:
+        done = apart.run(*words, cwd=tmp_path)
+    else:
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
@@ -150,7 +155,7 @@ def test_session(pytester, turn):
     )
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 """
-    text = run_apart(tmp_path, body)
+    text = run_apart(tmp_path, body, forked=True)
     assert "2 passed" in text, text
 
 
