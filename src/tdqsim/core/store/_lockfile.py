@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import cache
 from pathlib import Path
 
 from tdqsim.core.portable import OWN_FILE, FileLock, read_at, write_at
@@ -84,6 +85,7 @@ def _holder(fd: int) -> int:
     return int(word[0]) if word and word[0].isdigit() else 0
 
 
+@cache
 def this_boot() -> bytes:
     """The identifier of the machine's current boot, 16 bytes; zeros where the system has none."""
     try:
