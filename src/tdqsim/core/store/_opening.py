@@ -45,16 +45,33 @@ def make_half(path: Path, kind: int, store_id: bytes) -> None:
     """
     path.mkdir(mode=0o700, exist_ok=True)
     check_file(path)
-    number = 1 + int.from_bytes(os.urandom(5), "big")
     env = environment(path, sync=False, readonly=False, locked=True)
+    try:
+        _make_empty(env, path, Head(FORMAT, kind, store_id, 0, boot=this_boot()))
+    finally:
+        env.close()
+
+
+def temporary_half(path: Path, head: Head, *, limit: int | None, sync: bool) -> Durable:
+    """Make the file of a store that is never opened again, in a new directory, and leave it open."""
+    path.mkdir(mode=0o700)
+    env = environment(path, sync=sync, readonly=False, locked=True)
+    try:
+        _make_empty(env, path, head)
+        return Durable(env, path, limit, readonly=False, unlocked=False)
+    except BaseException:
+        env.close()
+        raise
+
+
+def _make_empty(env: Any, path: Path, head: Head) -> None:
+    number = 1 + int.from_bytes(os.urandom(5), "big")
     try:
         with env.begin(write=True) as txn:
             txn.drop(env.open_db(None, txn), delete=False)
-            txn.put(HEAD_KEY, Head(FORMAT, kind, store_id, number, boot=this_boot()).pack())
+            txn.put(HEAD_KEY, head._replace(next_number=number).pack())
     except lmdb.Error as error:
         raise _refused(path, error) from error
-    finally:
-        env.close()
 
 
 class LastCommit(NamedTuple):

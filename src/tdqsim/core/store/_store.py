@@ -16,7 +16,6 @@ import errno
 import os
 import weakref
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -33,6 +32,7 @@ from tdqsim.core.store._opening import (
     make_half,
     open_half,
     remove,
+    temporary_half,
 )
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError, WrongValue
@@ -97,7 +97,10 @@ class Store:
         self._notes: list[str] = []
         self._closing = self._closed = False
         try:
-            self._open(create=create and not readonly)
+            if self._temporary and create and not readonly:
+                self._open_temporary()
+            else:
+                self._open(create=create and not readonly)
             _open_stores.add(self)
         except OSError as error:
             self._close_all()
@@ -157,6 +160,14 @@ class Store:
             self.durable.room.refusal(1)  # allocate room now, because the marks must be written even on a full disk
         if not self.readonly and not self.created:
             self._mark_open()
+
+    def _open_temporary(self) -> None:
+        """Make a store in a new directory; nothing in it is there before, or is read after the end of the process."""
+        self._lock = LockFile(self.path / "lock")
+        self.created, self.closed_clean, self.salvaged = True, True, False
+        self._head = head = Head(FORMAT, KINDS.index("durable"), os.urandom(16), 0, boot=this_boot())
+        self.durable = temporary_half(self.path / "durable", head, limit=self._limit, sync=self._sync)
+        self._have_volatile(None)
 
     def _last_commit(self) -> LastCommit | None:
         """The last commit of the store; None when there is no store yet.
@@ -245,20 +256,24 @@ class Store:
             raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {STORE_HELP}")
 
     def _open_halves(self, last: LastCommit, volatile: LastCommit | None) -> None:
-        half = partial(
-            _opened, self.path, self._head.store_id, limit=self._limit, sync=self._sync, readonly=self.readonly,
-            note=self._note,
-        )  # fmt: skip
-        self.durable = half("durable", last=last)
-        first = [volatile]  # applies only to the present file, not to one that is made later
+        self.durable = self._half("durable", last)
+        if volatile is None and not self.readonly:
+            remove(self.path / "volatile")
+        self._have_volatile(volatile)
+
+    def _have_volatile(self, last: LastCommit | None) -> None:
+        first = [last]  # applies only to the present file, not to one that is made later
 
         def open_volatile() -> Durable:
-            return half("volatile", last=first.pop() if first else None)
+            return self._half("volatile", first.pop() if first else None)
 
-        there = volatile is not None
-        if not there and not self.readonly:
-            remove(self.path / "volatile")
-        self.volatile = Volatile(self.path / "volatile", self._memory, open_volatile, there=there)
+        self.volatile = Volatile(self.path / "volatile", self._memory, open_volatile, there=last is not None)
+
+    def _half(self, kind: str, last: LastCommit | None) -> Durable:
+        return _opened(
+            self.path, self._head.store_id, kind, limit=self._limit, sync=self._sync, readonly=self.readonly, last=last,
+            note=self._note,
+        )  # fmt: skip
 
     def _mark_open(self) -> None:
         """Remove the mark of a clean close from the file, before anything changes."""
