@@ -250,13 +250,16 @@ ONE_NOT_SEVERAL: dict[str, tuple[Callable[[System], object], str]] = {
     "groups": (lambda _: AccessList(groups={"ANNA": "PAYTEAM"}), r"groups\['ANNA'\] is 'PAYTEAM'; allowed is a list"),
     "sources": (
         lambda _: CobolPrograms(region(), sources="src", cache="c"),
-        "sources is 'src'; allowed is a list, such",
+        "sources is 'src'; allowed is a list of folders, such",
     ),
     "copybooks": (
         lambda _: CobolPrograms(region(), sources=[], copybooks=Path("copy"), cache="c"),
-        r"copybooks is .*Path\('copy'\); allowed is a list, such as",
+        r"copybooks is .*Path\('copy'\); allowed is a list of folders, such as",
     ),
-    "flags": (lambda _: CobolPrograms(region(), sources=[], flags="-g", cache="c"), "flags is '-g'; allowed is a list"),
+    "flags": (
+        lambda _: CobolPrograms(region(), sources=[], flags="-g", cache="c"),
+        "flags is '-g'; allowed is a list of options",
+    ),
 }
 
 

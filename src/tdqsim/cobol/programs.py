@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
@@ -22,10 +21,10 @@ from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, polici
 from tdqsim.cobol.stubs import AnyStub
 from tdqsim.cobol.toolchain import CobolMissing
 from tdqsim.cobol.translate import CobolError
-from tdqsim.errors import TdqError, UsageError, WrongType
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.hosting import codepage
+from tdqsim.languages import several
 
-T = TypeVar("T")
 Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""
 
@@ -35,13 +34,6 @@ _ASCII: Final = 819
 
 _COVERED: Final[dict[tuple[tuple[Path, ...], Options, Path], None]] = {}
 """Sources, options and cache of the programs of regions that were made while coverage was on."""
-
-
-def _several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """An argument that is a list, not its only element: the letters of that would be taken for elements."""
-    if isinstance(given, str | PathLike):
-        raise WrongType(f"{name} is {given!r:.100}; allowed is a list, such as [{given!r:.100}]")
-    return given
 
 
 def covered_programs() -> list[Module]:
@@ -123,7 +115,7 @@ class CobolPrograms:
         on_statement: Watcher | None = None,
         on_warning: Callable[[str], object] = issue_warning,
     ) -> None:
-        self._sources = [Path(folder) for folder in _several("sources", sources)]
+        self._sources = [Path(folder) for folder in several("sources", sources, "folders")]
         self._cache = Path(cache)
         if collating_sequence not in SEQUENCES:
             raise UsageError(f"collating_sequence is {collating_sequence!r}; it may be {', '.join(SEQUENCES)}")
@@ -132,8 +124,8 @@ class CobolPrograms:
         if type(runaway) is not int or runaway < 0:
             raise UsageError(f"runaway is {runaway!r:.40}; it may be a number of milliseconds, or 0 for never")
         self._options = Options(
-            tuple(map(Path, _several("copybooks", copybooks))),
-            tuple(_several("flags", flags)),
+            tuple(map(Path, several("copybooks", copybooks, "folders"))),
+            tuple(several("flags", flags, "options")),
             collating_sequence == "EBCDIC",
             initial=initial,
         )

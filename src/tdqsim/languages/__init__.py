@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.text.translator import COMMON_OPTIONS as COMMON_OPTIONS
     from tdqsim.cics.text.translator import Resolved as Resolved
     from tdqsim.cics.text.translator import resolve
+    from tdqsim.core.record_list import several as several
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
 __all__ = [
@@ -78,5 +79,6 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.cics.model.level": ("Handles", "ProgramLevel"),
         "tdqsim.cics.text.exec_text": ("Option",),
         "tdqsim.cics.text.translator": ("COMMON_OPTIONS", "Resolved", "resolve"),
+        "tdqsim.core.record_list": ("several",),
     },
 )
