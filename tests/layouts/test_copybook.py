@@ -608,6 +608,10 @@ def test_records_can_be_left_out():
     assert inner.length == 7
     assert inner.decode("abc1234".encode("cp037")) == {"A": {"G": {"Y": "abc"}}, "B": {"Z": 1234}}
     assert book.without("H", "A", "T").name == "B"
+    shared = parse_copybook(
+        "01 H PIC X(4). 01 H2 REDEFINES H PIC X(3). 01 I PIC X(2). 01 A. 05 Y PIC X(3). 01 B. 05 Z PIC 9(4)."
+    )
+    assert [(item.name, item.offset) for item in shared.without("H", "H2", "I").walk()][1::2] == [("Y", 0), ("Z", 3)]
     with pytest.raises(LayoutError, match="no record 'Q'"):
         book.without("Q")
     with pytest.raises(LayoutError, match="no record is left"):
@@ -628,6 +632,7 @@ def test_copybooks_are_merged_as_kinds_of_one_record():
     values = book.whole.decode("31234".encode("cp037"))
     assert values == {"A": {"N": 3, "T": ["1", "2", "3"]}, "B": {"X": 31, "Y": "31"}, "C": "31234"}
     assert book.whole.field("B.Y").redefines == ("B", "X")
+    assert book.whole.decode("11234".encode("cp037"))["A"] == {"N": 1, "T": ["1"]}
 
 
 @pytest.mark.parametrize(

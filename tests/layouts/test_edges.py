@@ -18,6 +18,7 @@ def test_a_stray_period_says_nothing():
 
 def test_a_field_has_the_usage_of_its_group_or_none():
     assert record("01 R. 05 G COMP-3. 10 A PIC 9(5) COMP-3. 10 B PIC 9(5).").length == 6
+    assert record("01 R. 05 G COMP-3. 10 P POINTER. 10 B PIC 9(5).").length == 7
     with pytest.raises(LayoutError, match=r"1:24: 10 A: USAGE PACKED-DECIMAL is not that of its group, BINARY"):
         record("01 R. 05 G USAGE COMP. 10 A PIC 9(4) COMP-3.")
 
@@ -45,7 +46,8 @@ def test_a_member_is_looked_up_in_its_library_first(tmp_path):
     (tmp_path / "LIB").mkdir()
     (tmp_path / "M.cpy").write_text("plain")
     (tmp_path / "LIB" / "m.CPY").write_text("of the library")
-    found = copybook_library(tmp_path)
+    (tmp_path / "EMPTY").mkdir()
+    found = copybook_library(tmp_path / "EMPTY", tmp_path)
     assert found("M", "")[1] == "plain"
     assert found("M", "LIB")[1] == "of the library"
     assert found("M", "NONE")[1] == "plain"
@@ -58,6 +60,15 @@ def test_records_of_a_copybook_and_what_renames_their_parts():
     assert [each.length for each in book.records] == [3, 1, 5]
     alone = parse_copybook("05 A PIC X. 05 B PIC XX.")
     assert [each.length for each in alone.records] == [3]
+    behind = parse_copybook("77 N PIC 9. 05 A PIC X. 05 B PIC XX. 01 S. 05 D PIC X(5). 66 C RENAMES D.")
+    assert [each.length for each in behind.records] == [1, 3, 5]
+    assert behind.record("S").value(b"\xc1" * 5, "C") == "AAAAA"
+
+
+def test_the_longest_record():
+    assert record("01 R. 05 A PIC X(65536) OCCURS 256.").length == 16_777_216
+    with pytest.raises(LayoutError, match="05 B: the record becomes longer than 16777216 bytes"):
+        record("01 R. 05 A PIC X(65536) OCCURS 256. 05 B PIC X.")
 
 
 def test_codes_of_a_depending_field_are_given_for_tables_of_variable_length_only():

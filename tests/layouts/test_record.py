@@ -43,6 +43,7 @@ def test_a_table_can_always_take_its_maximum():
 @pytest.mark.parametrize(("record", "text"), [
     ("9x01y02z03zz", "field N X'F9': T has 1 to 3 occurrences, not 9 at offset 0"),
     ("0x01y02z03zz", "field N X'F0': T has 1 to 3 occurrences, not 0 at offset 0"),
+    ("9xx1y02z03zz", "field N X'F9': T has 1 to 3 occurrences, not 9 at offset 0"),
 ])  # fmt: skip
 def test_a_number_of_occurrences_that_the_table_does_not_allow_is_an_error(record, text):
     layout = parse_copybook(ODO.replace("0 TO 3", "1 TO 3")).record()
@@ -80,9 +81,25 @@ def test_the_size_of_a_table_cannot_change_in_a_base():
     layout = parse_copybook(ODO).record()
     with pytest.raises(ConversionError, match="cannot be changed in a base"):
         layout.encode({"N": 1, "T": [{"A": "x", "B": 1}]}, base=ebcdic("2x01y02zz"))
+    three = {"N": 3, "T": [{"A": "x", "B": 1}, {"A": "y", "B": 2}, {"A": "z", "B": 3}]}
+    assert layout.encode(three, base=ebcdic("9x01y02z03zz")) == ebcdic("3x01y02z03zz")
 
 
 REDEFINED = "01 R. 05 K PIC X. 05 A. 10 A1 PIC X(4). 05 B REDEFINES A. 10 B1 PIC 9(2). 10 B2 PIC 9(2)."
+
+
+def test_a_redefinition_of_a_table_of_variable_length_begins_with_it_and_moves_nothing():
+    text = "01 R. 05 N PIC 9. 05 G. 10 T PIC X OCCURS 1 TO 3 DEPENDING ON N. 05 A REDEFINES G PIC X(2). 05 Z PIC 9."
+    assert parse_copybook(text).record().decode(ebcdic("1x7")) == {"N": 1, "G": {"T": ["x"]}, "A": "x7", "Z": 7}
+
+
+def test_a_redefinition_that_is_longer_gives_the_length_and_its_fillers_are_filled_up():
+    layout = parse_copybook(
+        "01 R. 05 A PIC X(2). 05 B REDEFINES A. 10 FILLER PIC X(4) VALUE 'abcd'. 10 C PIC X."
+    ).record()
+    assert layout.encode({"A": "xy"}) == ebcdic("xy") + bytes(3)
+    assert layout.encode({"B": {"C": "z"}}) == ebcdic("abcdz")
+    assert layout.encode({"A": "xy", "B": {"C": "z"}}) == ebcdic("xycdz")
 
 
 def test_redefinitions_are_decoded_side_by_side_and_one_is_enough():
@@ -192,6 +209,9 @@ def test_a_short_record():
     for size in range(10):
         record = ebcdic("abcdefg42z"[:size])
         assert layout.encode(layout.decode(record), base=record) == record
+    national = parse_copybook("01 R. 05 A PIC N(3).").record()
+    cut = [national.decode("xyz".encode("utf-16-be")[:size])["A"] for size in range(7)]
+    assert cut == [None, None, "x", "x", "xy", "xy", "xyz"]
 
 
 def test_a_long_record_keeps_its_tail_in_a_base():
