@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tdqsim import Abend, define_tdqueue
-from tdqsim.cobol import CobolError, CobolPrograms
+from tdqsim.cobol import CobolError, CobolPrograms, CobolWarning
 from tdqsim.definitions import define_transaction
 from tdqsim.facts import Resp
 from tests.rules import rule
@@ -133,6 +133,31 @@ def test_a_called_program_issues_commands_and_has_handles_of_its_own(workshop):
     workshop.program("MAIN", "01 T PIC X(4).", CALLS)
     workshop.run("MAIN")
     assert workshop.out() == [b"NOQ ", b"MAIN"]
+
+
+@pytest.mark.parametrize(
+    ("fails", "code"), [("ADD 1 TO P", b"ASRA"), ("EXEC CICS ABEND ABCODE('MINE') END-EXEC", b"MINE")]
+)
+def test_the_abend_exit_takes_a_failure_after_a_call_whose_program_has_called_another(workshop, fails, code):
+    """Both have ended when it fails, and no command was issued since."""
+    workshop.program("DEEPER", "77 X PIC X.", "EXEC CICS ASKTIME END-EXEC\nGOBACK.")
+    subprogram(workshop, "EXEC CICS ASKTIME END-EXEC\nCALL 'DEEPER'\nGOBACK.")
+    workshop.program(
+        "MAIN",
+        "01 T PIC X(4) VALUE 'ZZZZ'.\n01 P REDEFINES T PIC S9(7) COMP-3.",
+        f"""
+            EXEC CICS HANDLE ABEND LABEL(FELL) END-EXEC
+            CALL 'SUB' USING DFHEIBLK DFHCOMMAREA T
+            {fails}
+            GOBACK.
+        FELL.
+            EXEC CICS ASSIGN ABCODE(T) END-EXEC
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+            EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    workshop.run("MAIN")
+    assert workshop.out() == [code]
 
 
 def test_the_handles_of_the_caller_are_not_those_of_a_called_program(workshop):
@@ -507,20 +532,23 @@ def test_a_commarea_is_at_most_so_long(workshop):
             "XCTL PROGRAM('LONGEST') COMMAREA(BIG) LENGTH(-1)",
             "RETURN COMMAREA(BIG)",
             "RETURN COMMAREA(BIG) LENGTH(32764)",
+            "LINK PROGRAM('LONGEST') COMMAREA(FIRST-4) LENGTH(32764)",
             "LINK PROGRAM('LONGEST') COMMAREA(BIG) LENGTH(32763)",
+            "LINK PROGRAM('LONGEST') COMMAREA(FIRST-4) LENGTH(32763)",
         )
     )
     workshop.program(
         "BIGGER",
-        "01 BIG.\n   02 FILLER PIC X(32764).\n77 R PIC S9(8) COMP.\n77 R2 PIC S9(8) COMP.\n"
+        "01 BIG.\n   02 FIRST-4 PIC X(4).\n   02 FILLER PIC X(32760).\n77 R PIC S9(8) COMP.\n77 R2 PIC S9(8) COMP.\n"
         "01 SHOWN.\n   02 S1 PIC 9(4).\n   02 S2 PIC 9(4).",
         f"{refused}        EXEC CICS RETURN COMMAREA(BIG) LENGTH(32763) END-EXEC.\n",
     )
     workshop.program("LONGEST", "77 N PIC 9(5).", LONGEST, linkage="01 DFHCOMMAREA PIC X(32763).")
-    workshop.run("BIGGER")
+    with pytest.warns(CobolWarning, match="FIRST-4. has 4 bytes and the command uses 32763"):
+        workshop.run("BIGGER")
     found = rule("PGM-LENGERR")
     met = f"{Resp[found.resp]:04d}{found.resp2:0>4}".encode()
-    assert workshop.out() == [*[met] * 6, b"32763", b"00000000"]
+    assert workshop.out() == [*[met] * 7, *[b"32763", b"00000000"] * 2]
 
 
 LONGEST = """

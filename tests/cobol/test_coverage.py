@@ -46,6 +46,12 @@ def test_lines_are_told_with_how_often_they_were_reached(workshop, tmp_path):
         workshop.run("COVER")
     source = str(workshop.folder / "COVER.cbl")
     assert coverage.collected()[source] == {7: 3, 8: 3, 9: 0, 11: 3, 15: 3}
+    coverage.begin()
+    workshop.run("COVER")
+    again = coverage.collected()[source]
+    assert (again, again.branches) == ({7: 1, 8: 1, 9: 0, 11: 1, 15: 1}, {8: [(0, 1)]})
+    for _time in range(2):
+        workshop.run("COVER")
     coverage.leave_part(tmp_path / "cov")
     coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
     lcov = (tmp_path / "cov" / "lcov.info").read_text()

@@ -23,6 +23,7 @@ POSTS = """
 
 
 def test_a_task_waits_for_its_post_while_others_run(workshop):
+    """Bit 0 of the area, which says that a task waits, posts nothing."""
     workshop.program(
         "POSTER",
         POSTS,
@@ -30,6 +31,7 @@ def test_a_task_waits_for_its_post_while_others_run(workshop):
         EXEC CICS POST INTERVAL(10) SET(P) END-EXEC
         SET ADDRESS OF ECB TO P
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        MOVE X'80000000' TO ECB
         EXEC CICS WAIT EVENT ECADDR(P) NAME('MYEVENT') END-EXEC
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
         EXEC CICS WAIT EVENT ECADDR(P) NAME('MYEVENT') END-EXEC
@@ -142,6 +144,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         ("DELAY FOR MINUTES(6000)", "IC-DELAY-MINUTES"),
         ("DELAY INTERVAL(75)", "IC-DELAY-SECONDS"),
         ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
+        ("WAIT EVENT ECADDR(LOW) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("WAIT EVENT ECADDR(ODD) NAME('E')", "WAIT-EVENT-ALIGNED"),
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
         ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),
@@ -152,9 +155,11 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
 def test_what_is_refused(workshop, command, row):
     workshop.program(
         "REFUSED",
-        POSTS,
+        f"77 LOW USAGE POINTER.\n{POSTS.strip()}",
         f"""
         SET P TO NULL
+        SET LOW TO NULL
+        SET LOW UP BY 4092
         SET ODD TO ADDRESS OF S1
         SET ODD UP BY 1
         EXEC CICS {command} RESP(R) RESP2(R2) END-EXEC
@@ -230,3 +235,9 @@ def test_a_table_is_loaded_once_for_all(workshop):
     assert workshop.out() == [b"00100010", b"0230 ", b"0016", b"00100010", b"9999 ", b"0000"]
     with workshop.region.task() as task:
         assert task.load("RATES") == b"0105 9999 "  # a Python program sees the copy that the COBOL program has changed
+        task.load("RATES", hold=True)
+    with workshop.region.task() as task:
+        for _hold in ("LOADER", "Python"):
+            task.release("RATES")
+        with pytest.raises(Condition, match="RATES is not loaded"):
+            task.release("RATES")

@@ -175,19 +175,67 @@ def test_a_commarea_that_is_shorter_or_longer_at_the_next_link_has_that_length_a
     )
     workshop.program(
         "ABOVE",
-        "01 WHOLE.\n   05 A PIC X(6) VALUE 'ABCDEF'.\n   05 REST PIC X(6) VALUE 'GHIJKL'.",
+        "01 WHOLE.\n   05 A PIC X(6) VALUE 'ABCDEF'.\n   05 REST PIC X(6) VALUE 'GHIJKL'.\n01 N PIC 9(4).",
         """
         EXEC CICS LINK PROGRAM('BELOW') COMMAREA(A) END-EXEC
         EXEC CICS LINK PROGRAM('BELOW') COMMAREA(A) LENGTH(3) END-EXEC
         EXEC CICS LINK PROGRAM('BELOW') COMMAREA(A) LENGTH(12) END-EXEC
         EXEC CICS LINK PROGRAM('BELOW') COMMAREA(REST) LENGTH(2) END-EXEC
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WHOLE) END-EXEC
+        MOVE EIBCALEN TO N
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC
         GOBACK.
         """,
     )
     with pytest.warns(CobolWarning, match="has 6 bytes and the command uses 12"):
         workshop.run("ABOVE")
-    assert workshop.out() == [b"ABCDEF", b"ABC", b"ABxDExGHIJKL", b"GH", b"ABxDExGxIJKx"]
+    assert workshop.out() == [b"ABCDEF", b"ABC", b"ABxDExGHIJKL", b"GH", b"ABxDExGxIJKx", b"0000"]
+
+
+def test_a_commarea_of_a_python_program_is_changed_by_each_of_its_links(workshop):
+    """Between them it may grow: no view of it is left. One that is read-only stays as it is."""
+    workshop.program(
+        "ADDS",
+        "77 N PIC 9(4).",
+        """
+        ADD 1 TO L-N
+        IF EIBCALEN > 4 MOVE 'X' TO L-REST END-IF
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-N) END-EXEC
+        GOBACK.
+        """,
+        "01 DFHCOMMAREA.\n   05 L-N PIC 9(4).\n   05 L-REST PIC X.",
+    )
+    given, fixed = bytearray(b"0007"), b"0001"
+    with workshop.region.task() as task:
+        task.link("ADDS", given)
+        task.link("ADDS", given)
+        given.extend(b".")
+        task.link("ADDS", given)
+        task.link("ADDS", fixed)
+    assert (given, fixed) == (b"0010X", b"0001")
+    assert workshop.out() == [b"0008", b"0009", b"0010", b"0002"]
+
+
+def test_the_areas_of_set_of_two_commands_are_there_at_the_same_time(workshop):
+    """GETMAIN takes the place of neither."""
+    workshop.program(
+        "TWOSETS",
+        "77 H PIC S9(4) COMP.\n77 P USAGE POINTER.",
+        """
+        EXEC CICS READQ TD QUEUE('IN') SET(ADDRESS OF L-1) LENGTH(H) END-EXEC
+        EXEC CICS READQ TS QUEUE('KEPT') SET(ADDRESS OF L-2) LENGTH(H) END-EXEC
+        EXEC CICS GETMAIN SET(P) FLENGTH(16) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-1) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-2) END-EXEC
+        GOBACK.
+        """,
+        "01 L-1 PIC X(5).\n01 L-2 PIC X(6).",
+    )
+    workshop.region.writeq_td("IN", b"first")
+    with workshop.region.task() as task:
+        task.writeq_ts("KEPT", b"second")
+    workshop.run("TWOSETS")
+    assert workshop.out() == [b"first", b"second"]
 
 
 @pytest.mark.rule("PGM-RELEASE-COUNT")
@@ -336,7 +384,10 @@ def test_display_of_a_linked_program_goes_on_with_the_line_of_the_task(workshop)
 
 
 def test_new_versions_of_several_programs_are_taken_together(workshop):
-    """Both have changed; the second has a program behind it in its file, which has changed too."""
+    """Both have changed; the second has a program behind it in its file, which has changed too.
+
+    FIRSTV is also found by a name that a handler was registered with.
+    """
     write = "           EXEC CICS WRITEQ TD QUEUE('OUT')\n           FROM('{}') END-EXEC\n"
     text = (
         "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. {0}.\n       PROCEDURE DIVISION.\n{1}           GOBACK.\n"
@@ -351,13 +402,19 @@ def test_new_versions_of_several_programs_are_taken_together(workshop):
         found = workshop.programs.compile_again()
         assert found.errors == {}
         assert sorted(workshop.programs.take(found.modules)) == (["FIRSTV", "SECONDV"] if version != "old" else [])
+        if version == "old":
+            workshop.region.programs.register("FIRSTV", workshop.programs.handler("FIRSTV"))
         for name in ("FIRSTV", "SECONDV"):
             workshop.run(name)
+        with workshop.region.task() as task:
+            task.link("FIRSTV")
     assert workshop.out() == [
         b"first old",
         b"second old",
         b"behind old",
+        b"first old",
         b"first newer",
         b"second newer",
         b"behind newer",
+        b"first newer",
     ]

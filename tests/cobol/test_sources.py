@@ -9,6 +9,7 @@ import pytest
 from tdqsim import Abend, Region
 from tdqsim.cli import main
 from tdqsim.cobol import CobolError, CobolPrograms, Options, compile_program
+from tdqsim.cobol.compiler import expand
 from tdqsim.cobol.margins import cut_off, without_margins
 
 pytestmark = pytest.mark.cobc
@@ -415,6 +416,25 @@ def _problems(folder, text):
 
 
 @pytest.mark.cobc
+def test_each_copybook_names_others_and_the_first_folder_and_the_suffix_of_copybooks_come_first(tmp_path):
+    first, last = tmp_path / "first", tmp_path / "last"
+    named = {"OUTERA": "INNERA", "OUTERB": "INNERB", "INNERA": "DEEPA", "INNERB": "DEEPB"}
+    for folder in (last, first):
+        folder.mkdir()
+    for at, (name, other) in enumerate(named.items()):
+        ((last, first)[at % 2] / f"{name}.cpy").write_text(f"       COPY {other}.\n")
+    for folder, suffix, size in ((last, "cpy", 1), (first, "cbl", 2), (first, "cpy", 3)):
+        (folder / f"DEEPA.{suffix}").write_text(f"       01 T-A PIC X({size}).\n")
+    (last / "DEEPB.cob").write_text("       01 T-B PIC X(4).\n")
+    source = tmp_path / "NAMES.cbl"
+    source.write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. NAMES.\n       DATA DIVISION.\n"
+        "       WORKING-STORAGE SECTION.\n       COPY OUTERA.\n       COPY OUTERB.\n"
+    )
+    text = expand(source, Options(copybooks=(first, last)))
+    assert [line.split()[-1] for line in text.split("\n") if " PIC " in line] == ["X(3).", "X(4)."]
+
+
 def test_a_copybook_that_is_missing_is_told_with_the_folders(tmp_path):
     assert _problems(tmp_path, OPTION.format("ASKTIME").replace("ITEM", "NONE")) == [
         "/BAD.cbl:5: error: there is no copybook NONE in , /copy"
