@@ -253,8 +253,8 @@ class KeyedQueue(VolatileQueue):
         """
         if not self.by_key and self.taken is None:
             return
-        few = back and self._count(stored) * (self.key_length + _PER_ENTRY) + self.data_bytes <= self.pool.budget // 16
-        if few:
+        room = self.pool.budget // 16 - self._count(stored) * (self.key_length + _PER_ENTRY)
+        if back and room >= 0 and self.data_bytes <= room:
             kept: _ByKey = {}
             for key, entries in groupby(self.entries(), _KEY):
                 ones = deque(packed(*entry) for entry in entries)
