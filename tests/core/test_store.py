@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -826,6 +827,44 @@ def test_a_position_in_a_keyed_queue_is_found_from_either_end_and_from_the_last_
         for search, chosen in ((SearchOrder.GE, whole[24_975:]), (SearchOrder.NE, whole[1:24_975] + whole[25_000:])):
             found = queue.search(search, b"999", skip=20)
             assert [entry.data for entry in found] == chosen[20:]
+
+
+def test_takes_by_key_see_what_other_works_commit_between_them(place: Path) -> None:
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"K", Order.KEYED, 1)
+
+        def put(*keys: bytes) -> None:
+            work = queue.work()
+            work.put_many([Entry(b"data", key) for key in keys])
+            store.durable.commit((work,))
+
+        put(b"3", b"5", b"7", b"8")
+        work = queue.work()
+
+        def taken() -> bytes | None:
+            entry = work.take_key(SearchOrder.GE, b"0")
+            return entry and entry.key
+
+        assert [taken(), taken()] == [b"3", b"5"]
+        put(b"1", b"4", b"6")
+        assert [taken() for _ in range(6)] == [b"1", b"4", b"6", b"7", b"8", None]
+
+
+def test_takes_in_key_order_read_one_long_entry_at_a_time(place: Path) -> None:
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"K", Order.KEYED, 1)
+        work = queue.work()
+        work.put_many([Entry(bytes(1_000_000), b"%d" % number) for number in range(10)])
+        store.durable.commit((work,))
+        del work
+        work = queue.work()
+        tracemalloc.start()
+        try:
+            for _ in range(5):
+                assert work.take() == bytes(1_000_000)
+            assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_changes_of_a_keyed_queue_beyond_memory_share_commits(place: Path) -> None:

@@ -196,6 +196,23 @@ def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy:
     file.write_bytes(data)
 
 
+def test_keyed_entries_in_front_of_a_damaged_one_can_be_taken(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        queue = store.durable.create_queue(b"K", Order.KEYED, 1)
+        work = queue.work()
+        work.put_many([Entry(b"data of %d" % number, b"%d" % number) for number in range(6)])
+        store.durable.commit((work,))
+    file = tmp_path / "store" / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"data of 4", b"Data of 4"))
+    with Store(tmp_path / "store") as store:
+        damaged = store.durable.queue(b"K")
+        assert damaged is not None
+        work = damaged.work()
+        assert [work.take() for _ in range(4)] == [b"data of %d" % number for number in range(4)]
+        with pytest.raises(StoreDamaged, match="record 5 is damaged"):
+            work.take()
+
+
 def test_a_record_that_was_taken_and_is_there_again_is_told(tmp_path: Path) -> None:
     """As a fault of ours would leave it: put back in a transaction between two of the store's own."""
 

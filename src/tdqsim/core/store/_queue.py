@@ -329,7 +329,10 @@ class DurableQueue:
     def between(
         self, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool = False
     ) -> list[StoredItem]:
-        """The first entries of a span of LMDB keys, at most so many, without those for whose key ``but`` is true."""
+        """The first entries of a span of LMDB keys, at most so many, without those for whose key ``but`` is true.
+
+        A long entry is the last of its batch, and a damaged one an error only if it is the first.
+        """
         return self.durable.look(lambda txn: self._between(txn, start, stop, but, most, reverse=reverse))
 
     def _between(
@@ -351,9 +354,14 @@ class DurableQueue:
             if not start <= key < stop:
                 break
             if but is None or not but(key):
-                items, long = self._items(txn, key, value)
+                try:
+                    items, long = self._items(txn, key, value)
+                except StoreDamaged:
+                    if not batch:
+                        raise
+                    break  # the next batch begins with it
                 batch.append((key, items[0], long))
-                if len(batch) == most:  # before the cursor reads another
+                if len(batch) == most or long is not None:  # before the cursor reads another
                     break
         return batch
 

@@ -44,6 +44,8 @@ Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
 """Records read ahead: the number of the first, the records, and for the last of each LMDB entry its long data."""
 NOT_AHEAD: Final[Ahead] = (0, [], {})
 """Nothing is read ahead. All queues share this object: record numbers begin at 1, so no record is appended to it."""
+_AHEAD: Final = 16
+"""The entries of a KEYED queue that a search reads ahead when it continues."""
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
@@ -407,8 +409,9 @@ class KeyedWork(LifoWork):
     """The uncommitted changes to a KEYED queue.
 
     Attributes:
-        passed: two LMDB keys between which it has taken every committed entry. A search continues after them, so that
-            taking many entries of one key, or the lowest one again and again, does not walk over those taken before.
+        passed: a state of the queue, two LMDB keys between which this work has taken every entry of that state, and
+            the entries that follow, the next one last. A search continues with them, so that taking many entries of
+            one key, or the lowest one again and again, reads them in batches and does not walk over those taken before.
     """
 
     __slots__ = ("passed",)
@@ -416,7 +419,7 @@ class KeyedWork(LifoWork):
 
     def __init__(self, queue: DurableQueue) -> None:
         LifoWork.__init__(self, queue)
-        self.passed = (b"", b"")
+        self.passed: tuple[Standing, bytes, bytes, list[StoredItem]] = (queue.now, b"", b"", [])
 
     def put(self, data: bytes) -> None:
         """Refused: an entry of a KEYED queue has a key."""
@@ -463,13 +466,18 @@ class KeyedWork(LifoWork):
         """The committed entry that a take would return, or None."""
         if self.cleared:
             return None
-        for start, stop in self.queue.spans(search, key):
-            low, high = self.passed
-            begin, at = (low, high) if low <= start < high else (start, start)
-            found = self.queue.between(at, stop, self.taken_keys.__contains__, 1)
-            if found:
-                self.passed = begin, found[0][0]
-                return found[0]
+        queue, taken = self.queue, self.taken_keys
+        for start, stop in queue.spans(search, key):
+            now, low, high, ahead = self.passed
+            if low <= start < high and now is queue.now:
+                while ahead and ahead[-1][0] in taken:
+                    ahead.pop()
+                ahead = ahead or queue.between(high, stop, taken.__contains__, _AHEAD)[::-1]
+            else:
+                low, ahead = start, queue.between(start, stop, taken.__contains__, 1)
+            if ahead and ahead[-1][0] < stop:
+                self.passed = queue.now, low, ahead[-1][0], ahead
+                return ahead[-1]
         return None
 
     def mark(self, stored: StoredItem) -> Entry:
