@@ -77,10 +77,16 @@ def _without_effect() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def _own(resource_class: type[Resource]) -> frozenset[str]:
+    """The attributes of a class that a definition may have."""
+    return frozenset(resource_class.model_fields) - {"group", "without_effect"}
+
+
+@cache
 def known_attributes(kind: str, queue_type: str = "") -> frozenset[str]:
     """The attributes, in lower case, that a definition of a kind (for a TDQUEUE of a TYPE) may have."""
     resource_class = TDQUEUE_CLASSES[queue_type] if kind == "TDQUEUE" else RESOURCE_CLASSES[kind]
-    own = frozenset(resource_class.model_fields) - {"group", "without_effect"}
+    own = _own(resource_class)
     return own | _without_effect().get(kind, frozenset()) | ({"type"} if kind == "TDQUEUE" else frozenset())
 
 
@@ -142,20 +148,19 @@ def _faults_without_type(attributes: dict[str, Any]) -> list[ResourceFault]:
 def _build_one(
     kind: str, resource_class: type[Resource], attributes: dict[str, Any], group: str
 ) -> tuple[Resource | None, list[ResourceFault]]:
-    idle = _without_effect().get(kind)
+    own, idle = _own(resource_class), _without_effect().get(kind, frozenset())
     values: dict[str, Any] = {"group": group}
     kept: dict[str, str] = {}
     faults: list[ResourceFault] = []
-    fields = resource_class.model_fields
     for name, value in attributes.items():
-        if name in fields and name not in ("group", "without_effect"):
+        if name in own:
             values[name] = value
-        elif idle and name in idle and not str(value).isprintable():
-            faults.append(ResourceFault(name, _shown(value), _UNPRINTABLE))
-        elif idle and name in idle:
+        elif name not in idle:
+            faults.append(ResourceFault(name, _shown(value), _not_here(kind, resource_class, name)))
+        elif str(value).isprintable():
             kept[name] = str(value)
         else:
-            faults.append(ResourceFault(name, _shown(value), _not_here(kind, resource_class, name)))
+            faults.append(ResourceFault(name, _shown(value), _UNPRINTABLE))
     if kept:
         values["without_effect"] = kept
     resource, more = _validate(resource_class, values)

@@ -65,16 +65,18 @@ class _SystemName(Name):
 class _QualifiedName(Name):
     """``NAME`` or ``LIBRARY/NAME``; ``also`` contains the special values for the library."""
 
+    def __init__(self, maximum: int, kind: str, *, blank: bool = False, also: tuple[str, ...] = ()) -> None:
+        super().__init__(maximum, kind, blank, also)
+        self.part = Name(maximum, kind)
+
     def check(self, value: object) -> str:
-        value = capitals(value) if isinstance(value, str) else value
-        if isinstance(value, str) and self.blank and not value:
-            return value
-        library, slash, name = value.rpartition("/") if isinstance(value, str) else ("", "", "")
-        part = Name(self.maximum, self.kind)
+        if self.blank and value == "":
+            return ""
+        library, slash, name = capitals(value).rpartition("/") if isinstance(value, str) else ("", "", "")
         try:
-            part.check(name)
+            self.part.check(name)
             if slash and library not in self.also:
-                part.check(library)
+                self.part.check(library)
         except PydanticCustomError:
             raise refuse(
                 f"must be NAME or LIBRARY/NAME, each 1 to {self.maximum} characters "
@@ -198,8 +200,8 @@ class Dtaq(Resource):
         return self._ddm_conflicts() if self.type == "*DDM" else self._std_conflicts()
 
     def _std_conflicts(self) -> list[Conflict]:
-        given = self.model_fields_set
-        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if name in given]
+        wrong = sorted(self.model_fields_set.intersection(_DDM_ONLY))
+        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in wrong]
         if not self.maxlen:
             conflicts.append(("maxlen", "CPD9267: is required with type *STD"))
         if self.keylen and self.seq != "*KEYED":
