@@ -13,7 +13,7 @@ from tdqsim.definitions import Dtaq, define_dtaq
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 from tdqsim.ibmi.commands import job_command
-from tdqsim.ibmi.create import create_queue, obstacle_to
+from tdqsim.ibmi.create import NewQueue
 from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.describe import describe
 from tdqsim.ibmi.errors import ParameterError
@@ -114,18 +114,20 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
         raise ParameterError(f"{wrong}: allowed are LIB/NAME with keywords, or what define_dtaq gives alone")
     job.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
     definition = definition if definition is not None else _defined(job, keywords)
-    wanted = job.current() if definition.library == "*CURLIB" else definition.library
+    library, name = definition.library, definition.name
+    wanted = job.current() if library == "*CURLIB" else library
     holder = job.library(wanted)
     if holder is None:
         job.fail("CPF9810", wanted)
     if not {"READ", "ADD"} <= job.granted(holder):
         job.fail("CPF9820", wanted)
-    if ("*DTAQ", definition.name) in holder.objects:
-        job.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
-    obstacle = obstacle_to(job.system, holder, definition)
+    if ("*DTAQ", name) in holder.objects:
+        job.fail("CPF9870", *object_values("CPF9870", name, wanted, DTAQ))
+    new = NewQueue(definition, holder)
+    obstacle = new.obstacle(job.system)
     if obstacle is not None:
         job.fail(*obstacle, rule=_TOO_LARGE.get(obstacle[0], ""))
-    queue = create_queue(job.system, holder, definition, job.current_user, job)
+    queue = new.create(job.system, holder, job.current_user, job)
     job.send_completion("CPC9801", queue)
     job.give_turn()
     return queue

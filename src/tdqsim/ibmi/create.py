@@ -34,29 +34,39 @@ def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
-def obstacle_to(system: SystemCore, library: Library, definition: Dtaq) -> tuple[str, ...] | None:
-    """The id and values of the message with the reason why a queue cannot be created; None when it can."""
-    _, listed = public_authority(definition, library)
-    if listed and listed not in system.profiles.authorization_lists:
-        return "CPF2283", listed
-    attributes = attributes_of(definition)
-    if attributes.type != "*DDM" and not maximum_entries(attributes):
-        return ("CPF9518",) if attributes.size > 0 else ("CPF9517",)
-    return None
+class NewQueue:
+    """A data queue that is to be created in a library where its name is free.
 
+    Args:
+        definition: its definition.
+        library: the library, or one with the same CRTAUT.
+    """
 
-def create_queue(
-    system: SystemCore, library: Library, definition: Dtaq, owner: str, job: JobData | None = None
-) -> DataQueue:
-    """Create the data queue in a library where its name is free."""
-    public, listed = public_authority(definition, library)
-    created = system.objects.add(
-        library,
-        lambda number: DataQueue(
-            number, definition.name, library.name, owner, public=public, autl=listed, text=definition.text,
-            attributes=attributes_of(definition), autorcl=definition.autorcl == "*YES",
-        ),
-    )  # fmt: skip
-    if system.recorder is not None:  # the state takes longer than the note
-        system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
-    return created
+    __slots__ = ("attributes", "autl", "definition", "public")
+
+    def __init__(self, definition: Dtaq, library: Library) -> None:
+        self.definition = definition
+        self.attributes = attributes_of(definition)
+        self.public, self.autl = public_authority(definition, library)
+
+    def obstacle(self, system: SystemCore) -> tuple[str, ...] | None:
+        """The id and values of the message with the reason why it cannot be created; None when it can."""
+        if self.autl and self.autl not in system.profiles.authorization_lists:
+            return "CPF2283", self.autl
+        if self.attributes.type != "*DDM" and not maximum_entries(self.attributes):
+            return ("CPF9518",) if self.attributes.size > 0 else ("CPF9517",)
+        return None
+
+    def create(self, system: SystemCore, library: Library, owner: str, job: JobData | None = None) -> DataQueue:
+        """Create it."""
+        definition = self.definition
+        created = system.objects.add(
+            library,
+            lambda number: DataQueue(
+                number, definition.name, library.name, owner, public=self.public, autl=self.autl, text=definition.text,
+                attributes=self.attributes, autorcl=definition.autorcl == "*YES",
+            ),
+        )  # fmt: skip
+        if system.recorder is not None:  # the state takes longer than the note
+            system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
+        return created

@@ -148,9 +148,9 @@ class DataQueue(SystemObject):
     waiters: Waiters = field(default_factory=Waiters)
     watched: bool = False
     ddm: bool = field(init=False)
-    maxlen: int = 0
-    key_length: int = 0
-    sender_id: bool = False
+    maxlen: int = field(init=False)
+    key_length: int = field(init=False)
+    sender_id: bool = field(init=False)
     send: Send = field(init=False)
     receive: Receive = field(init=False)
     _in_memory: InMemory | None = None

@@ -20,7 +20,7 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError, WrongValue
 from tdqsim.ibmi.authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi.commands import system_command
-from tdqsim.ibmi.create import create_queue, obstacle_to
+from tdqsim.ibmi.create import NewQueue
 from tdqsim.ibmi.data import check_system_name, job_page
 from tdqsim.ibmi.ddm import InProcessLink
 from tdqsim.ibmi.errors import ParameterError
@@ -377,20 +377,21 @@ class System(SystemBase):
         """
         core = self._core
         core.check_open()
-        wanted = [
-            ("QGPL" if one.library == "*CURLIB" else one.library, one) for one in Definitions.of(definitions).dtaqs
-        ]
+        wanted: list[tuple[str, NewQueue]] = []
         problems: list[Problem] = []
         new_queues: set[tuple[str, str]] = set()
-        for library, one in wanted:
+        for one in Definitions.of(definitions).dtaqs:
+            library = "QGPL" if one.library == "*CURLIB" else one.library
             holder = core.objects.libraries.get(library)
+            new = NewQueue(one, holder or _PLAIN_LIBRARY)
+            wanted.append((library, new))
             refusals = []
             if holder is None and not create_libraries:
                 refusals.append((library, "there is no such library; create it with crtlib"))
             if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in new_queues:
                 refusals.append((one.dtaq, "the data queue already exists"))
             new_queues.add((library, one.name))
-            obstacle = obstacle_to(core, holder or _PLAIN_LIBRARY, one)
+            obstacle = new.obstacle(core)
             if obstacle is not None:
                 refusals.append((one.dtaq, str(message(*obstacle))))
             problems += (Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", value, text) for value, text in refusals)
@@ -399,7 +400,7 @@ class System(SystemBase):
         libraries = core.objects.libraries
         for library in dict.fromkeys(library for library, _ in wanted if library not in libraries):
             core.objects.crtlib(library)
-        return tuple(create_queue(core, libraries[library], one, SECURITY_OFFICER) for library, one in wanted)
+        return tuple(new.create(core, libraries[library], SECURITY_OFFICER) for library, new in wanted)
 
     def connect(self, location: str, target: System | RemoteLink) -> None:
         """Connect another system under the RMTLOCNAME or RDB name that DDM queues use for it.
