@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
@@ -31,6 +31,8 @@ from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.queue_state import DataQueueState
 
 Made = TypeVar("Made", bound=SystemObject)
+_RESERVED: Final = 100
+"""The numbers of objects that one record reserves; those not used before the system is closed are never used."""
 
 
 class ObjectTable:
@@ -47,11 +49,14 @@ class ObjectTable:
         programs: registered programs by library and name.
     """
 
-    __slots__ = ("_catalogue", "_counters", "_locks", "_objects", "_system", "libraries", "programs", "temporary")
+    __slots__ = (
+        "_catalogue", "_counters", "_locks", "_next", "_objects", "_system", "libraries", "programs", "temporary",
+    )  # fmt: skip
 
     def __init__(self, system: SystemData, catalogue: Catalogue, locks: LockManager) -> None:
         self._system, self._catalogue, self._locks = system, catalogue, locks
         self._counters = catalogue.counters()
+        self._next = self._counters["object"]
         with nothing_collected():
             self._objects = {one.number: one for one in catalogue.objects()}
         self.libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
@@ -62,11 +67,11 @@ class ObjectTable:
                 self.libraries[one.library].objects[(one.type, one.name)] = one
         catalogue.drop_strays(set(self._objects))
 
-    def next_number(self, counter: str) -> int:
-        """Increment a counter and return its old value."""
-        number = self._counters[counter]
-        meta = self._catalogue.record("system", "counters", {**self._counters, counter: number + 1})
-        self._system.carry_out(partial(self._counters.__setitem__, counter, number + 1), meta)
+    def next_job(self) -> int:
+        """The number of the next job, counted over all runs of the system."""
+        number = self._counters["job"]
+        meta = self._catalogue.record("system", "counters", {**self._counters, "job": number + 1})
+        self._system.carry_out(partial(self._counters.__setitem__, "job", number + 1), meta)
         return number
 
     # -- queues -------------------------------------------------------------------------------------------------------
@@ -126,7 +131,7 @@ class ObjectTable:
         if name in self.libraries or name == "QTEMP":
             raise ParameterError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
-        library = Library(self._counters["object"], name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
+        library = Library(self._next, name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
         self._add(library, partial(self.libraries.__setitem__, name, library), kept=True)
         return library
 
@@ -177,7 +182,7 @@ class ObjectTable:
 
     def add(self, holder: Library, make: Callable[[int], Made]) -> Made:
         """Make a new object with its number and add it to a library; it is stored unless it is in a QTEMP."""
-        one = make(self._counters["object"])
+        one = make(self._next)
         if isinstance(one, Journal):
             one.attach(self._system.store.durable)
         if isinstance(one, DataQueue):
@@ -189,14 +194,15 @@ class ObjectTable:
         return one
 
     def _add(self, one: SystemObject, put_in: Callable[[], object], *, kept: bool) -> None:
-        """Commit a new object with the incremented counter, and add it in memory."""
-        meta = {
-            **self._catalogue.record("system", "counters", {**self._counters, "object": one.number + 1}),
-            **(self._catalogue.record("object", str(one.number), one.save()) if kept else {}),
-        }
+        """Commit a new object, with a reservation of more numbers if needed, and add it in memory."""
+        meta = self._catalogue.record("object", str(one.number), one.save()) if kept else {}
+        counters = self._counters
+        if one.number == counters["object"]:
+            counters = {**counters, "object": one.number + _RESERVED}
+            meta |= self._catalogue.record("system", "counters", counters)
 
         def make() -> None:
-            self._counters["object"] = one.number + 1
+            self._next, self._counters = one.number + 1, counters
             if kept:
                 self._objects[one.number] = one
             put_in()

@@ -86,7 +86,7 @@ class SystemCore(SystemData):
         if len(self.jobs) >= most:
             raise ParameterError(f"{most} jobs are active, and no number is left for another one")
         while True:
-            digits = f"{(self.objects.next_number('job') - 1) % most + 1:06d}"
+            digits = f"{(self.objects.next_job() - 1) % most + 1:06d}"
             if f"{digits}/{user}/{name}" not in self.jobs:
                 return digits
 
