@@ -366,6 +366,7 @@ class JobCore(JobData):
         queue = self.open_queue(operation, name, library)
         if not queue.ddm:
             self.await_lock(operation, queue)
+            queue.bind()
             self.remember(places, asked, queue)
         return queue
 

@@ -8,7 +8,7 @@ Storage
 
 Requests
     Requests do not test the state of their queue. Instead :meth:`DataQueue.bind` binds ``send`` and ``receive`` again
-    whenever the state changes::
+    when a job opens the queue, and whenever the state changes::
 
         state                                            send            receive
         FORCE(*NO), not journaled, nothing promised      to memory       from memory; with automatic
@@ -157,7 +157,7 @@ class DataQueue(SystemObject):
     trace: Callable[[tuple[Any, ...]], object] | None = None
 
     def __post_init__(self) -> None:
-        """Copy what requests need; their functions are bound when it has entries."""
+        """Copy what requests need; their functions are bound when a job opens it."""
         attributes = self.attributes
         self.ddm = attributes.type == "*DDM"
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
@@ -201,14 +201,12 @@ class DataQueue(SystemObject):
         held = self.held = Entries(
             store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=self.forced, aside=aside
         )
-        self._in_memory = held.in_memory()
         self.maximum = maximum_entries(attributes)
         self.allocated = attributes.initial
         if held.raw.count:
             killed = aside is None and not store.closed_clean
             self.stamp = self.kept_stamp = held.latest(every=killed and self.keyed)
             self._hold_all()
-        self.bind()
 
     def _restore(self, kept: bytes) -> None:
         """Take over the allocation and the moment of the last entry that were saved; an attached queue."""
@@ -219,12 +217,16 @@ class DataQueue(SystemObject):
     def bind(self) -> None:
         """Bind the functions for sends and receives, by the table of this module."""
         self.watched = self.trace is not None or bool(self.waiters)
-        if self._in_memory is None or self.journal or self.deleted or self.stored.promised:
-            self.send, self.receive = self._send_durably, self._receive_durably
+        self.send, self.receive = self._send_durably, self._receive_durably
+        held = self.held
+        if held is None or self.journal or self.deleted or held.promised:
             return
-        self.send, self.receive = self._in_memory
-        if self.autorcl:
-            self.receive = self._receive_durably
+        if self._in_memory is None:
+            self._in_memory = held.in_memory()
+        if self._in_memory is not None:
+            self.send, receive = self._in_memory
+            if not self.autorcl:
+                self.receive = receive
 
     # -- entries ----------------------------------------------------------------------------------------------------
 
