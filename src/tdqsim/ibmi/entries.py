@@ -88,12 +88,11 @@ class Entries:
         self._start = STAMP_BYTES + sender_length
         self._head = _head(sender_length)
         self._place: Durable | Volatile = store.durable if forced else store.volatile
-        stored = self._place.queue(name)
-        if stored is None and aside is not None:
+        if aside is not None and self._place.queue(name) is None:
             forced, self._place = False, aside.volatile
         self._forced = forced
         self.readonly = aside is not None
-        self.raw: DurableQueue | VolatileQueue = stored or self._place.create_queue(name, order, key_length)
+        self.raw: DurableQueue | VolatileQueue = self._place.have_queue(name, order, key_length)
         self.promised: set[int] = set()
 
     # -- reading ------------------------------------------------------------------------------------------------------

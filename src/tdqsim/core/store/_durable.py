@@ -311,9 +311,9 @@ class Durable:
             self._queues[queue.name] = queue
         return queue
 
-    def have_queue(self, name: bytes) -> DurableQueue:
-        """The queue with this name; an empty FIFO queue is made if there is none."""
-        return self.queue(name) or self.create_queue(name)
+    def have_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> DurableQueue:
+        """The queue with this name; if there is none, it is made as by :meth:`create_queue`."""
+        return self.queue(name) or self.create_queue(name, order, key_length)
 
     def _load(self, name: bytes, record: bytes) -> DurableQueue:
         try:

@@ -75,9 +75,9 @@ class Volatile:
                     self._queues[stored.name] = queue
         return queue
 
-    def have_queue(self, name: bytes) -> VolatileQueue:
-        """The queue with this name; an empty FIFO queue is made if there is none."""
-        return self.queue(name) or self._made(name, Order.FIFO, 0)
+    def have_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> VolatileQueue:
+        """The queue with this name; if there is none, it is made as by :meth:`create_queue`."""
+        return self.queue(name) or self._made(name, order, key_length)
 
     def know_queues(self) -> None:
         """See :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
