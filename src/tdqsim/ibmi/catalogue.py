@@ -28,7 +28,7 @@ _KINDS = frozenset(
 _ASIDE = frozenset({"system", "profile"})
 """Kinds of records that a system open for reading only may change in memory; the change is not stored."""
 _encode: Final = JSONEncoder().encode
-_decode: Final = JSONDecoder().decode
+_decode: Final = JSONDecoder().raw_decode
 _KEEPER = "an IBM i system"
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
@@ -58,7 +58,7 @@ class Catalogue:
     def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         prefix = f"{kind}/".encode()
         for key, value in list(self._durable.metas(prefix)):
-            yield key[len(prefix) :].decode(), _decode(str(value, "utf-8"))
+            yield key[len(prefix) :].decode(), _decode(str(value, "utf-8"))[0]
 
     def check_ours(self) -> None:
         """Refuse a store that another program uses.
