@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tdqsim
+from tdqsim.definitions import define_dtaq
 from tdqsim.ibmi import EscapeMessage, System
 from tests.interrupts import RaiseAt
 
@@ -39,6 +40,9 @@ COMMANDS: dict[str, Callable[[System, Any], object]] = {
     "RVKOBJAUT": lambda _system, job: job.rvkobjaut("APPLIB/KEYED", "*PUBLIC", "*ALL"),
     "CRTDTAQ": lambda _system, job: job.crtdtaq(dtaq="APPLIB/NEW", maxlen=10),
     "CRTDTAQ FORCE": lambda _system, job: job.crtdtaq(dtaq="APPLIB/NEW", maxlen=10, force="*YES"),
+    "install": lambda system, _job: system.install(
+        [define_dtaq(dtaq="APPLIB/NEW1", maxlen=10), define_dtaq(dtaq="APPLIB/NEW2", maxlen=10)]
+    ),
     "DLTDTAQ": lambda _system, job: job.dltdtaq("APPLIB/PLAIN"),
     "DLTDTAQ FORCE": lambda _system, job: job.dltdtaq("APPLIB/KEYED"),
     "RNMOBJ": lambda _system, job: job.rnmobj("APPLIB/KEYED", "OTHER"),

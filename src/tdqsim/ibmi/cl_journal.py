@@ -30,8 +30,8 @@ def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
     """
     job.begin("CRTJRNRCV")
     holder, name = _new_in(job, "jrnrcv", jrnrcv, library, "*JRNRCV")
-    owner = job.current_user
-    job.system.objects.add(holder, lambda number: JournalReceiver(number, name, holder.name, owner, public="*USE"))
+    receiver = JournalReceiver(0, name, holder.name, job.current_user, public="*USE")
+    job.system.objects.add([(holder, receiver)])
 
 
 @declare("CRTJRN")
@@ -56,13 +56,10 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: str | Sequence[
     attached = {each for journal in job.system.objects.journals() for each in journal.receivers}
     if attached.intersection(receivers) or len(set(receivers)) < len(receivers):
         job.fail("CPF7015")
-    owner = job.current_user
-    job.system.objects.add(
-        holder,
-        lambda number: Journal(
-            number, name, holder.name, owner, public="*USE", text=described(text), receivers=receivers
-        ),
-    )
+    journal = Journal(
+        0, name, holder.name, job.current_user, public="*USE", text=described(text), receivers=receivers
+    )  # fmt: skip
+    job.system.objects.add([(holder, journal)])
 
 
 def _new_in(job: JobCore, keyword: str, name: str, library: str, kind: str) -> tuple[Library, str]:

@@ -13,7 +13,7 @@ from tdqsim.definitions import Dtaq, define_dtaq
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 from tdqsim.ibmi.commands import job_command
-from tdqsim.ibmi.create import NewQueue
+from tdqsim.ibmi.create import create, new_queue, obstacle_to
 from tdqsim.ibmi.declare import declare
 from tdqsim.ibmi.describe import describe
 from tdqsim.ibmi.errors import ParameterError
@@ -123,11 +123,11 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
         job.fail("CPF9820", wanted)
     if ("*DTAQ", name) in holder.objects:
         job.fail("CPF9870", *object_values("CPF9870", name, wanted, DTAQ))
-    new = NewQueue(definition, holder)
-    obstacle = new.obstacle(job.system)
+    queue = new_queue(definition, holder, job.current_user)
+    obstacle = obstacle_to(job.system, queue)
     if obstacle is not None:
         job.fail(*obstacle, rule=_TOO_LARGE.get(obstacle[0], ""))
-    queue = new.create(job.system, holder, job.current_user, job)
+    create(job.system, [(holder, queue)], job)
     job.send_completion("CPC9801", queue)
     job.give_turn()
     return queue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tdqsim.definitions import Dtaq
 from tdqsim.ibmi.data import JobData
 from tdqsim.ibmi.objects import Library
@@ -34,39 +36,27 @@ def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
-class NewQueue:
-    """A data queue that is to be created in a library where its name is free.
+def new_queue(definition: Dtaq, library: Library, owner: str) -> DataQueue:
+    """The data queue of a definition for a library; :func:`create` numbers it and adds it."""
+    public, listed = public_authority(definition, library)
+    return DataQueue(
+        0, definition.name, library.name, owner, public=public, autl=listed, text=definition.text,
+        attributes=attributes_of(definition), autorcl=definition.autorcl == "*YES",
+    )  # fmt: skip
 
-    Args:
-        definition: its definition.
-        library: the library, or one with the same CRTAUT.
-    """
 
-    __slots__ = ("attributes", "autl", "definition", "public")
+def obstacle_to(system: SystemCore, new: DataQueue) -> tuple[str, ...] | None:
+    """The id and values of the message with the reason why a queue cannot be created; None when it can."""
+    if new.autl and new.autl not in system.profiles.authorization_lists:
+        return "CPF2283", new.autl
+    if not new.ddm and not maximum_entries(new.attributes):
+        return ("CPF9518",) if new.attributes.size > 0 else ("CPF9517",)
+    return None
 
-    def __init__(self, definition: Dtaq, library: Library) -> None:
-        self.definition = definition
-        self.attributes = attributes_of(definition)
-        self.public, self.autl = public_authority(definition, library)
 
-    def obstacle(self, system: SystemCore) -> tuple[str, ...] | None:
-        """The id and values of the message with the reason why it cannot be created; None when it can."""
-        if self.autl and self.autl not in system.profiles.authorization_lists:
-            return "CPF2283", self.autl
-        if self.attributes.type != "*DDM" and not maximum_entries(self.attributes):
-            return ("CPF9518",) if self.attributes.size > 0 else ("CPF9517",)
-        return None
-
-    def create(self, system: SystemCore, library: Library, owner: str, job: JobData | None = None) -> DataQueue:
-        """Create it."""
-        definition = self.definition
-        created = system.objects.add(
-            library,
-            lambda number: DataQueue(
-                number, definition.name, library.name, owner, public=self.public, autl=self.autl, text=definition.text,
-                attributes=self.attributes, autorcl=definition.autorcl == "*YES",
-            ),
-        )  # fmt: skip
-        if system.recorder is not None:  # the state takes longer than the note
-            system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
-        return created
+def create(system: SystemCore, new: Sequence[tuple[Library, DataQueue]], job: JobData | None = None) -> None:
+    """Create data queues in libraries where their names are free: all of them, or none."""
+    system.objects.add(new)
+    if system.recorder is not None:  # the state takes longer than the note
+        for _, queue in new:
+            system.note("CRTDTAQ", job, queue, **system.objects.state_of(queue).keywords())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import chain
-from typing import Final, TypeVar
+from typing import Final
 
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
@@ -30,7 +30,6 @@ from tdqsim.ibmi.profiles import SECURITY_OFFICER
 from tdqsim.ibmi.queue import DataQueue
 from tdqsim.ibmi.queue_state import DataQueueState
 
-Made = TypeVar("Made", bound=SystemObject)
 _RESERVED: Final = 100
 """The numbers of objects that one record reserves; those not used before the system is closed are never used."""
 
@@ -132,7 +131,12 @@ class ObjectTable:
             raise ParameterError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
         library = Library(self._next, name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
-        self._add(library, partial(self.libraries.__setitem__, name, library), kept=True)
+        meta = self._catalogue.record("object", str(library.number), library.save())
+
+        def put_in() -> None:
+            self.libraries[name] = self._objects[library.number] = library
+
+        self._commit(library.number + 1, meta, put_in)
         return library
 
     def dltlib(self, lib: str, *, job: JobData | None = None) -> None:
@@ -180,31 +184,40 @@ class ObjectTable:
 
     # -- objects ------------------------------------------------------------------------------------------------------
 
-    def add(self, holder: Library, make: Callable[[int], Made]) -> Made:
-        """Make a new object with its number and add it to a library; it is stored unless it is in a QTEMP."""
-        one = make(self._next)
-        if isinstance(one, Journal):
-            one.attach(self._system.store.durable)
-        if isinstance(one, DataQueue):
-            one.temporary = not holder.number
-            one.trace = self._system.recorder.trace if self._system.recorder is not None else None
-            if not one.ddm:
-                self._catalogue.attach(one)
-        self._add(one, partial(holder.objects.__setitem__, (one.type, one.name), one), kept=bool(holder.number))
-        return one
+    def add(self, new: Sequence[tuple[Library, SystemObject]]) -> None:
+        """Number new objects, and add them to libraries in one commit; those in a QTEMP are not stored."""
+        number = self._next
+        meta: dict[bytes, bytes | None] = {}
+        for holder, one in new:
+            one.number = number
+            number += 1
+            if isinstance(one, Journal):
+                one.attach(self._system.store.durable)
+            if isinstance(one, DataQueue):
+                one.temporary = not holder.number
+                one.trace = self._system.recorder.trace if self._system.recorder is not None else None
+                if not one.ddm:
+                    self._catalogue.attach(one)
+            if holder.number:
+                meta |= self._catalogue.record("object", str(one.number), one.save())
 
-    def _add(self, one: SystemObject, put_in: Callable[[], object], *, kept: bool) -> None:
-        """Commit a new object, with a reservation of more numbers if needed, and add it in memory."""
-        meta = self._catalogue.record("object", str(one.number), one.save()) if kept else {}
+        def put_in() -> None:
+            for holder, one in new:
+                holder.objects[one.type, one.name] = one
+                if holder.number:
+                    self._objects[one.number] = one
+
+        self._commit(number, meta, put_in)
+
+    def _commit(self, after: int, meta: dict[bytes, bytes | None], put_in: Callable[[], object]) -> None:
+        """Commit new objects with numbers below ``after``, and more reserved numbers if needed; then put them in."""
         counters = self._counters
-        if one.number == counters["object"]:
-            counters = {**counters, "object": one.number + _RESERVED}
+        if after > counters["object"]:
+            counters = {**counters, "object": after + _RESERVED}
             meta |= self._catalogue.record("system", "counters", counters)
 
         def make() -> None:
-            self._next, self._counters = one.number + 1, counters
-            if kept:
-                self._objects[one.number] = one
+            self._next, self._counters = after, counters
             put_in()
 
         self._system.carry_out(make, meta)

@@ -13,6 +13,7 @@ from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
 from tdqsim.core.clock import Clock
 from tdqsim.core.clock import time_zone as zone_of
+from tdqsim.core.collection import nothing_collected
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
@@ -20,7 +21,7 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError, WrongValue
 from tdqsim.ibmi.authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi.commands import system_command
-from tdqsim.ibmi.create import NewQueue
+from tdqsim.ibmi.create import create, new_queue, obstacle_to
 from tdqsim.ibmi.data import check_system_name, job_page
 from tdqsim.ibmi.ddm import InProcessLink
 from tdqsim.ibmi.errors import ParameterError
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
-_PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # stands for a library that will be created
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
 
@@ -377,30 +377,32 @@ class System(SystemBase):
         """
         core = self._core
         core.check_open()
-        wanted: list[tuple[str, NewQueue]] = []
+        new: list[DataQueue] = []
         problems: list[Problem] = []
         new_queues: set[tuple[str, str]] = set()
         for one in Definitions.of(definitions).dtaqs:
             library = "QGPL" if one.library == "*CURLIB" else one.library
             holder = core.objects.libraries.get(library)
-            new = NewQueue(one, holder or _PLAIN_LIBRARY)
-            wanted.append((library, new))
+            queue = new_queue(one, holder or Library(0, library, "QSYS", SECURITY_OFFICER), SECURITY_OFFICER)
+            new.append(queue)
             refusals = []
             if holder is None and not create_libraries:
                 refusals.append((library, "there is no such library; create it with crtlib"))
             if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in new_queues:
                 refusals.append((one.dtaq, "the data queue already exists"))
             new_queues.add((library, one.name))
-            obstacle = new.obstacle(core)
+            obstacle = obstacle_to(core, queue)
             if obstacle is not None:
                 refusals.append((one.dtaq, str(message(*obstacle))))
             problems += (Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", value, text) for value, text in refusals)
         if problems:
             raise DefinitionError(problems)
         libraries = core.objects.libraries
-        for library in dict.fromkeys(library for library, _ in wanted if library not in libraries):
+        for library in dict.fromkeys(queue.library for queue in new if queue.library not in libraries):
             core.objects.crtlib(library)
-        return tuple(new.create(core, libraries[library], SECURITY_OFFICER) for library, new in wanted)
+        with nothing_collected():
+            create(core, [(libraries[queue.library], queue) for queue in new])
+        return tuple(new)
 
     def connect(self, location: str, target: System | RemoteLink) -> None:
         """Connect another system under the RMTLOCNAME or RDB name that DDM queues use for it.
