@@ -105,6 +105,19 @@ def test_job_numbers_go_on_after_each_restart(tmp_path, clean):
     assert numbers == [f"{number:06d}" for number in range(1, 7)]
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_no_object_has_the_number_of_an_earlier_one(tmp_path, clean):
+    numbers = []
+    for _ in range(3):
+        with reopen(tmp_path / "store") as system:
+            job = system.job("A", "QSECOFR")
+            for name in [f"{library}/Q{number}" for number in range(60) for library in ("QGPL", "QTEMP")]:
+                numbers.append(job.crtdtaq(name, maxlen=1).number)
+                job.dltdtaq(name)
+            system.close(clean=clean)
+    assert len(set(numbers)) == len(numbers) == 360
+
+
 def test_an_authority_to_a_profile_outlives_a_restart(tmp_path):
     def block(user):
         return e(" " * 34 + "Y" + " " * 13) + e(f"J         {user:<10}000001{user:<10}") + b"x"
