@@ -115,17 +115,16 @@ class Counted:
 
     def __init__(self, interface: str, system: str) -> None:
         self._interface, self._system = interface, system
-        self._done: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self._done: Counter[tuple[str, str, tuple[tuple[str, str], ...]]] = Counter()
 
     def count(self, operation: str, userid: str, **facts: str) -> None:
         """Count a change, which its operation and further values distinguish from others."""
-        self._done[operation, (("userid", userid), *facts.items())] += 1
+        self._done[operation, userid, tuple(facts.items())] += 1
         if len(self._done) > self._MOST:
             self.write()
 
     def write(self) -> None:
         """Write what was counted."""
         done, self._done = self._done, Counter()
-        for (operation, facts), times in done.items():
-            given = dict(facts)
-            audit(self._interface, given.pop("userid"), operation, system=self._system, times=times, **given)
+        for (operation, userid, facts), times in done.items():
+            audit(self._interface, userid, operation, system=self._system, times=times, **dict(facts))
