@@ -172,6 +172,7 @@ class _Connection(asyncio.Protocol):
         self._lock = Lock()
         self._descriptor: int | None = None
         self._unsent = self._choked = False
+        self._left = False  # whether the loop has left bytes for the end of the present step
         self._rest = b""  # the part of an answer that the engine's thread could not write
         self._work: SystemWork | None = None
         self._future: Future[bytes] | None = None
@@ -208,8 +209,10 @@ class _Connection(asyncio.Protocol):
             while self._work is None and not self._gone and not self._choked and len(self._aside) < _MOST_ASIDE:
                 step = self._conversation.next()
                 if step is None:
+                    self._left = False
                     return
                 self._take(step)
+            self._left = self._conversation.waiting > 0
 
     def _take(self, step: Step) -> None:
         assert self._transport is not None
@@ -376,7 +379,7 @@ class _Connection(asyncio.Protocol):
             rest = b"" if self._gone else self._written(answer)
             if not self._gone and not rest:
                 self._work = None
-                if self._conversation.waiting:
+                if self._left:
                     self._in_loop(self._go_on)
                 return
             if not self._gone:
