@@ -48,6 +48,27 @@ def ratio(one: list[str], other: list[str], directory: Path, **environ: str) -> 
     return median(found[1:])
 
 
+@pytest.mark.parametrize(
+    ("limit", "wanted", "code"),
+    [
+        (33, 17, [TDQ, "inquire", "region"]),
+        (33.6, 17, [TDQ, "check", "region"]),
+        (13, 9, ["import tdqsim; tdqsim.Region"]),
+    ],
+    ids=["inquire", "check", "Region"],
+)
+def test_starts_of_python(tmp_path: Path, limit: float, wanted: float, code: list[str]) -> None:
+    """The least that each takes in rounds of both: what else runs adds to either, but never takes away.
+
+    Typer, YAML, a model of pydantic, LMDB and greenlets alone are 19 starts by machine instructions, of 27 for inquire.
+    """
+    python = [sys.executable, "-c"]
+    subprocess.run([*python, TDQ, "new", "region"], cwd=tmp_path, check=True, capture_output=True)
+    rounds = [(spent([*python, *code], tmp_path), spent([*python, "pass"], tmp_path)) for _ in range(ROUNDS + 4)]
+    own, bare = map(min, zip(*rounds, strict=True))
+    hold(limit, own / bare, f"{' '.join(code[1:]) or code[0]}, to a start of Python", wanted=wanted)
+
+
 def test_inquire(tmp_path: Path) -> None:
     """Two queues, a transaction, and the supplied queues.
 
