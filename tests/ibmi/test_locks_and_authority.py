@@ -121,6 +121,15 @@ def test_a_wait_for_a_lock_ends_when_it_is_released(system, officer, other, work
     assert officer.wrkobjlck("APPLIB/WORK") == ()
 
 
+@pytest.mark.rule("DTAQ-LOCK-ALCOBJ-DELETED")
+def test_a_delete_ends_all_waits_for_a_lock(system, officer, work):
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    waiting = [system.start(lambda job: job.alcobj([("APPLIB/WORK", "*SHRRD")], wait=60)) for _ in range(2)]
+    system.dispatcher.run_ready()
+    officer.dltdtaq("APPLIB/WORK")
+    assert [one.exception.message_id for one in waiting if one.done] == ["CPF1002", "CPF1002"]
+
+
 def test_waits_for_a_lock_end_in_the_order_in_which_they_came(system, officer, work):
     got = []
 

@@ -213,6 +213,10 @@ def test_automatic_reclaim(system, job, how):
     job.qsnddtaq("KEYED", "APPLIB", b"x", b"1")
     empty()
     assert job.qmhqrdqd("KEYED", "APPLIB").last_reclaim_date_and_time == reclaimed  # it was not extended
+    send_two()
+    empty()
+    assert job.qmhqrdqd("KEYED", "APPLIB").last_reclaim_date_and_time != reclaimed
+    assert allocated() == (1, True)
 
 
 def test_python_values_are_checked(job, fifo):
