@@ -41,6 +41,7 @@ def test_a_notice_is_written_to_standard_error_once(notices: Notices, capsys: py
 def test_a_notice_is_said_again_when_its_cause_has_ended_and_comes_back(notices: Notices) -> None:
     notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")
     notices.over("TDQUEUE(DONE)")
+    notices.over("TDQUEUE(PAYQ)", "TDQ9997")
     assert not notices.add("TDQ9998", "TDQUEUE(PAYQ)", "first")
     notices.over("TDQUEUE(PAYQ)")
     assert (notices.times(notices[0]), notices.lasting) == (1, ())
