@@ -229,6 +229,18 @@ def test_a_wake_before_the_deadline_wins_and_the_deadline_is_forgotten():
     assert dispatcher.next_deadline_ns() is None
 
 
+@freeze_time("2026-01-01")
+def test_the_deadline_of_a_wait_that_is_over_does_not_move_the_clock_in_the_next_wait():
+    dispatcher = Dispatcher()
+    first, second = Gate(dispatcher), Gate(dispatcher)
+    dispatcher.spawn(lambda: (first.wait(100 * SECOND), second.wait()), name="WAITER")
+    dispatcher.spawn(first.unlock, name="WAKER")
+    began = dispatcher.clock.time_ns()
+    with pytest.raises(WouldWaitForever):
+        second.wait()
+    assert dispatcher.clock.time_ns() == began
+
+
 def test_timeout_zero_tries_once():
     dispatcher = Dispatcher()
     with pytest.raises(TimedOut), freeze_time("2026-01-01"):
