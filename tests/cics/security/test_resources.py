@@ -106,7 +106,8 @@ TS_COMMANDS = {
 
 
 def ts_region(tmp_path, level, **model):
-    models = [define_tsmodel(name="PAYM", prefix="PAY", **model)] if model else []
+    others = [define_tsmodel(name="LONG", prefix="PAYTSX"), define_tsmodel(name="SHORT", prefix="P")]
+    models = [*others, define_tsmodel(name="PAYM", prefix="PAY", **model)] if model else []
     reg = region(tmp_path, f"SCICSTST:\n  PAYTSQ: {{access: {{ANN: {level}, CLERK: ALTER}}}}\n", *models)
     with reg.task(userid="CLERK") as task:
         task.writeq_ts("PAYTSQ", b"one")

@@ -42,6 +42,9 @@ def test_attaches_of_transactions():
             "PAYPGM", "PAY", 7, 0,
         ]  # fmt: skip
         assert values(task.extract_statistics(transaction=True), "active", "peak_active") == [0, 3]
+        region.discard_transaction("FREE")
+        assert task.extract_statistics(transaction=True)["transactions"] == 3
+        region.install([each for each in CLASSES if each.name == "FREE"])
         task.perform_statistics(transaction=True, resetnow=True)
         assert values(task.extract_statistics(transaction=True), "transactions", "active", "peak_active") == [0, 0, 0]
         assert task.extract_statistics("FREE", transaction=True)["attaches"] == 0
