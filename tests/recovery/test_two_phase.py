@@ -727,6 +727,41 @@ def test_a_region_behind_another_hears_of_the_decision_through_it(chain):
     assert chain.in_doubt() == chain.remembered() == set()
 
 
+@pytest.mark.rule("UOW-BROWSE-END")
+def test_a_unit_of_work_whose_link_goes_while_its_prepare_fails_is_not_shunted(tmp_path):
+    from tdqsim.errors import StoreFull
+
+    two = pair(tmp_path, durability="power")
+
+    def full(point):
+        if point == "before_commit":
+            raise StoreFull("no room, for the test")
+
+    def work(task):
+        task.writeq_td("LOCL", b"x")
+        task.writeq_td("REMQ", b"x")
+        return outcome(task.syncpoint)
+
+    def watch(task):
+        while not any(uow.state is Cvda.INDOUBT for uow in two["FAR"].recovery.units_of_work()):
+            task.suspend()
+        two["FAR"].store.durable.fault = full
+        two.link().cut()
+
+    working = two["NEAR"].start(work)
+    two["FAR"].start(watch)
+    two.run()
+    two["FAR"].store.durable.fault = None
+    assert working.result() == "ROLLEDBACK"
+    assert two.in_doubt() == set()
+    with two["FAR"].task() as task:
+        task.inquire_uow_start()
+        expect_rule("UOW-BROWSE-END", task.inquire_uow_next)
+    two.link().restore()
+    assert two["NEAR"].peek("LOCL") == two["FAR"].peek("FARQ") == []
+    two.sysplex.close()
+
+
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 @pytest.mark.parametrize("where", ["NEAR", "FAR"])
 def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_changes_nothing(tmp_path, where):
