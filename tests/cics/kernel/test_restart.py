@@ -129,6 +129,25 @@ def test_the_last_reads_of_several_units_of_work(
     assert make_region(store=tmp_path / "store").peek("PHYQ") == left
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_cycle_that_set_tdqueue_has_ended_is_over_after_a_restart(
+    make_region: Make, tmp_path: Path, clean: bool
+) -> None:
+    queue = define_tdqueue(
+        name="TERQ", type="INTRA", recovstatus="PHYSICAL", transid="TRAN", triggerlevel=1, facilityid="T001",
+        atifacility="TERMINAL",
+    )  # fmt: skip
+    first = make_region(queue, define_transaction(name="TRAN"), define_terminal(name="T001"), store=tmp_path / "store")
+    first.writeq_td("TERQ", b"1")
+    first.run()  # nothing runs: TRAN has no program
+    first.set_tdqueue("TERQ", triggerlevel=1)
+    first.close(clean=clean)
+    started: list[str] = []
+    second = make_region(store=tmp_path / "store", handlers={"TRAN": lambda task: started.append(task.eib.eibtrmid)})
+    second.run()
+    assert started == []
+
+
 @pytest.mark.rule("RESTART-CATALOGUE", "RESTART-ENABLED", "RESTART-SET-KEPT")
 @pytest.mark.parametrize("clean", [True, False])
 def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, clean: bool) -> None:

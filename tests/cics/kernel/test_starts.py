@@ -369,6 +369,7 @@ def test_the_names_given_to_retrieve_and_the_channel_are_there_after_a_warm_star
     with region.task() as task:
         task.put_container("PART", b"inside", channel="CHAN")
         task.start("LATE", channel="CHAN", hours=1)
+        task.put_container("PART", b"changed afterwards", channel="CHAN")
         task.start("LATE", b"d", hours=1, rtransid="BACK", rtermid="T002", queue="PAYMENTS", userid="CICSUSER")
     region.close()
     found: list[Any] = []
@@ -557,23 +558,26 @@ def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, s
     region.close()
 
 
+@pytest.mark.parametrize("clean", [False, True])
 @pytest.mark.parametrize("commit", [False, True])
 @pytest.mark.rule("IC-RESTART-EMERGENCY")
-def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(runs: Runs, commit: bool) -> None:
+def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(
+    runs: Runs, commit: bool, clean: bool
+) -> None:
     region = runs.begin()
     with region.task() as task:
         task.writeq_td("LOGQ", b"record")
         task.start("LATE", b"protected", protect=True)
         branch = region.recovery.branch("XA1", task)
         assert branch.prepare()
-    region.close(clean=False)
+    region.close(clean=clean)
     region = runs.begin()
     run_what_is_due(region)
     assert runs.seen == []
     branch = region.recovery.branch("XA1")
     (branch.commit if commit else branch.back_out)()
     run_what_is_due(region)
-    assert runs.seen == ([("EMERGENCY", [b"protected"], "")] if commit else [])
+    assert runs.seen == ([("WARM" if clean else "EMERGENCY", [b"protected"], "")] if commit else [])
     region.close()
 
 

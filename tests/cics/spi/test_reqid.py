@@ -114,6 +114,11 @@ def test_cancel_ends_the_wait_that_expires_first_of_those_with_one_reqid(reg):
     with reg.task() as task:
         task.start("PAYP", hours=1)
         assert task.eib.eibreqid.rstrip() != "DF000001"
+        taken = [f"DF{number:06X}" for number in range(3, 5)]
+        for reqid in taken:
+            task.start("PAYP", hours=1, reqid=reqid)
+        task.start("PAYP", hours=1)
+        assert task.eib.eibreqid.rstrip() not in taken
     for expected in ([10], [10, 20]):
         reg.execute("CANCEL REQID('DF000001')", {})
         reg.dispatcher.run_ready()

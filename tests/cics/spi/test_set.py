@@ -88,6 +88,7 @@ def test_atifacility_of_a_session_is_terminal_to_set():
     ran = []
     system = define_tdqueue(name="SESS", type="INTRA", transid="PAYP", atifacility="SYSTEM", facilityid="CONN")
     others = [define_transaction(name="PAYP"), define_connection(name="CONN"), define_terminal(name="T001")]
+    others += [define_connection(name="DUAL", netname="NOWHERE"), define_terminal(name="DUAL")]
     with Sysplex() as sysplex:
         reg = sysplex.region([system, *others], supplied_queues=False)
         sysplex.region([define_connection(name="HERE", netname="TDQREGN")], applid="CONN", sysid="CONN")
@@ -117,6 +118,12 @@ def test_atifacility_of_a_session_is_terminal_to_set():
         assert after(atitermid="T001") == ("", False)
         assert after(atifacility="TERMINAL") == ("T001", False)
         assert after(atifacility="TERMINAL", atitermid="CONN") == ("CONN", True)
+        reg.set_tdqueue("SESS", enablestatus="DISABLED")
+        kinds = []
+        for name in ("T001", "DUAL", "NONE", "CONN", "DUAL", "NONE"):  # DUAL is both, NONE neither: as it was
+            reg.set_tdqueue("SESS", atitermid=name)
+            kinds.append(reg.extract_statistics("SESS")["facility_type"])
+        assert kinds == ["TERMINAL"] * 3 + ["SYSTEM"] * 3
 
 
 @pytest.mark.rule("SET-ATITRANID-LEVEL")

@@ -53,6 +53,19 @@ def test_a_queue_that_is_discarded_gives_its_control_intervals_back(reg):
     assert (total["cis_in_use"], total["peak_cis"], total["formatting_writes"]) == (1, 2, 2)
 
 
+@pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL"])  # its records stay where they are, or move
+def test_a_queue_that_is_replaced_has_its_control_intervals_once(reg, recovstatus):
+    for _ in range(2):
+        reg.writeq_td("PAYQ", b"x" * 400)
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.install([define_tdqueue(name="PAYQ", type="INTRA", recovstatus=recovstatus)])
+    reg.writeq_td("TERQ", b"x" * 400)
+    total = reg.extract_statistics()
+    assert (total["cis_in_use"], total["peak_cis"]) == (3, 3)
+    reg.deleteq_td("PAYQ")
+    assert reg.extract_statistics()["cis_in_use"] == 1
+
+
 @pytest.mark.rule("STATS-PEAKS")
 @pytest.mark.parametrize("name", ["PAYQ", "PHYQ", "LOGQ"])
 def test_the_peak_of_a_queue_that_was_emptied_is_kept_whatever_its_recovstatus(reg, name):
