@@ -270,7 +270,7 @@ def test_a_client_that_does_not_read_is_not_read_from(served, connect):
     assert client.sign_on() == 0
     (connection,) = served.servers.connections
     peek = RECEIVE_NOW[:-1] + b"\xf1"
-    count = 3000
+    count = 1000
     sent = b"".join(frame(0xE007, 2, peek, number, 28) for number in range(count))
     writer = threading.Thread(target=client.socket.sendall, args=(sent,), daemon=True)
     writer.start()
