@@ -8,7 +8,10 @@ before the next test that does not tolerate files that were left open.
 from __future__ import annotations
 
 import gc
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
@@ -51,3 +54,37 @@ class RaiseAt:
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
         gc.enable()
+
+
+@contextmanager
+def signals(kind: type[BaseException]) -> Iterator[Callable[[Callable[[], object], float], bool]]:
+    """Gives what makes a call with a signal under way, which raises ``kind`` after so many seconds; whether it did.
+
+    Nothing is collected meanwhile: what a signal raises inside a finalizer is told of elsewhere and lost.
+    """
+    armed: list[bool] = []
+
+    def raised(*_: object) -> None:
+        if armed:
+            armed.clear()
+            raise kind
+
+    def strike(call: Callable[[], object], seconds: float) -> bool:
+        try:
+            armed.append(True)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            call()
+            armed.clear()
+        except kind:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+
+    was = signal.signal(signal.SIGALRM, raised)
+    gc.disable()
+    try:
+        yield strike
+    finally:
+        gc.enable()
+        signal.signal(signal.SIGALRM, was)

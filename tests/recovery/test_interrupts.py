@@ -6,12 +6,10 @@ work goes on, others get every end of every queue, and a region that is closed a
 
 from __future__ import annotations
 
-import gc
 import random
 import shutil
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.core.store import Durability
 from tdqsim.definitions import define_tdqueue
 from tdqsim.facts import Resp
-from tests.interrupts import RaiseAt
+from tests.interrupts import RaiseAt, signals
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 QUEUES = [
@@ -257,44 +255,29 @@ def test_an_implicit_task_that_runs_out_of_stack_leaves_no_lock(tmp_path: Path, 
         assert met
 
 
-@pytest.fixture
-def uncollected() -> Iterator[None]:
-    """Nothing is collected meanwhile: what a signal raises inside a finalizer is told of elsewhere and lost."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("uncollected")
 @DURABILITY
 @pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_signals_at_any_moment(tmp_path: Path, rounds: int, durability: Durability) -> None:
     """Moves between two queues, interrupted by real signals: no record is lost or doubled, and no lock is left."""
     draw = random.Random(7)
-
-    def raised(*_: object) -> None:
-        raise Boom
-
-    was = signal.signal(signal.SIGALRM, raised)
     store = tmp_path / "store"
-    hits = 0
-    try:
-        region = made(store, durability)
-        records = [b"%03d" % number for number in range(50)]
-        region.seed("LOGQ", records)
+    region = made(store, durability)
+    records = [b"%03d" % number for number in range(50)]
+    region.seed("LOGQ", records)
+    tasks: list[Task] = []
+
+    def move() -> None:
+        while True:
+            tasks[:] = [task := region.task()]
+            for source, target in (("LOGQ", "LOG2"), ("LOG2", "LOGQ")):
+                task.writeq_td(target, task.readq_td(source, nohandle=True) or b"none")
+                task.syncpoint() if draw.random() < 0.8 else task.syncpoint_rollback()
+            task.end(normal=True)
+
+    with signals(Boom) as strike:
         for _ in range(rounds):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0001, 0.005))
-                while True:
-                    task = region.task()
-                    for source, target in (("LOGQ", "LOG2"), ("LOG2", "LOGQ")):
-                        task.writeq_td(target, task.readq_td(source, nohandle=True) or b"none")
-                        task.syncpoint() if draw.random() < 0.8 else task.syncpoint_rollback()
-                    task.end(normal=True)
-            except Boom:
-                hits += 1
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            task.end(normal=False)
+            assert strike(move, draw.uniform(0.0001, 0.005))
+            tasks[0].end(normal=False)
             found = [*region.peek("LOGQ"), *region.peek("LOG2")]
             assert sorted(record for record in found if record != b"none") == records
             free(region)
@@ -303,7 +286,3 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int, durability: Durabili
                 region = made(store, durability)
                 assert sorted([*region.peek("LOGQ"), *region.peek("LOG2")]) == sorted(found)
         region.close()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, was)
-    assert hits == rounds

@@ -8,9 +8,7 @@ what this one shows. The second part does the same with units of work that two r
 
 from __future__ import annotations
 
-import gc
 import random
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +21,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.core.store import Durable
 from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
-from tests.interrupts import RaiseAt
+from tests.interrupts import RaiseAt, signals
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 SAMPLE = 12
@@ -195,45 +193,19 @@ def test_an_interrupt_as_the_store_begins_to_commit_or_to_settle(
     world.region.close()
 
 
-@pytest.fixture
-def uncollected() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("durability", ["power", "process"])
 @pytest.mark.parametrize("rounds", [20, pytest.param(2000, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_of_a_shared_commit(tmp_path: Path, rounds: int, durability: str) -> None:
     draw = random.Random(11)
-    armed: list[bool] = []
-
-    def raised(*_: object) -> None:
-        if armed:
-            armed.clear()
-            raise Boom
-
-    was = signal.signal(signal.SIGALRM, raised)
     hits = 0
-    try:
-        world = World(tmp_path / "store", durability)
+    world = World(tmp_path / "store", durability)
+    with signals(Boom) as strike:
         for number in range(rounds):
             world.fill()
             fibers = world.start()
-            signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.00005, 0.0008))
-            try:
-                armed.append(True)
-                world.region.run()
-                armed.clear()
-            except Boom:
-                hits += 1
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            hits += strike(world.region.run, draw.uniform(0.00005, 0.0008))
             after_an_interrupt(world, fibers, number)
             if draw.random() < 0.1:
                 and_after_a_restart(world, number)
         world.region.close()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, was)
     assert hits

@@ -8,9 +8,7 @@ regions, started again, agree still.
 
 from __future__ import annotations
 
-import gc
 import random
-import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +18,7 @@ import pytest
 
 import tdqsim
 from tdqsim.cics import Task
-from tests.interrupts import RaiseAt
+from tests.interrupts import RaiseAt, signals
 from tests.recovery.complexes import Complex, pair, remote
 from tests.recovery.helpers import queue
 
@@ -114,44 +112,17 @@ def test_both_regions_commit_or_neither(made: Complex, kind: type[BaseException]
             and_after_a_restart(two, interrupt.where)
 
 
-@pytest.fixture
-def uncollected() -> Iterator[None]:
-    """Nothing is collected meanwhile: what a signal raises inside a finalizer is told of elsewhere and lost."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("rounds", [20, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("durability", ["power", "process"])
 def test_signals_at_any_moment_of_a_two_phase_commit(made: Complex, rounds: int) -> None:
     two = made
     draw = random.Random(13)
-    armed: list[bool] = []
-
-    def raised(*_: object) -> None:
-        if armed:
-            armed.clear()
-            raise Boom
-
-    was = signal.signal(signal.SIGALRM, raised)
     hits = 0
-    try:
+    with signals(Boom) as strike:
         for number in range(rounds):
             fibers = start(two, number)
-            signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.00005, 0.002))
-            try:
-                armed.append(True)
-                two.run()
-                armed.clear()
-            except Boom:
-                hits += 1
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            hits += strike(two.run, draw.uniform(0.00005, 0.002))
             after_an_interrupt(two, number, fibers, number)
             if draw.random() < 0.1:
                 and_after_a_restart(two, number)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, was)
     assert hits
