@@ -60,6 +60,24 @@ class Complex:
     def run(self) -> None:
         self.sysplex.run()
 
+    def lose(self, end: str) -> None:
+        """With a message delayed: it comes ``late``, the link is ``cut``, or the region of this name fails; what follows."""
+        if end == "late":
+            self.link().release()
+        elif end == "cut":
+            self.link().cut()
+        else:
+            self[end].close(clean=False)
+        self.run()
+
+    def recover(self, end: str) -> None:
+        """Start a region that has failed, and have the link come back."""
+        if end in self.given:
+            self.start(end)
+        self.link().cut()
+        self.link().restore()
+        self.run()
+
     def contents(self) -> dict[tuple[str, str], list[bytes]]:
         return {
             (applid, name): region.peek(name)

@@ -466,23 +466,13 @@ def test_both_regions_end_the_same_way_whatever_is_lost(linked: Linked, step: st
     two.link().delay_at(step)
     handle = two["NEAR"].start(client_of_both)
     two.run()
-    if end == "late":
-        two.link().release()
-    elif end == "cut":
-        two.link().cut()
-    else:
-        two[end].close(clean=False)
-    two.run()
+    two.lose(end)
     if end != "NEAR" and step in ("REQUEST", "REPLY") and end != "late":
         lost = handle.exception
         assert isinstance(lost, Abend)
         assert isinstance(lost.cause, Condition)
         assert (lost.cause.resp, lost.cause.resp2) == (Resp[rule("DPL-TERMERR").resp], int(rule("DPL-TERMERR").resp2))
-    if end in ("NEAR", "FAR"):
-        two.start(end)
-    two.link().cut()
-    two.link().restore()
-    two.run()
+    two.recover(end)
     decided = end == "late" or step in ("COMMIT", "COMMITTED")
     assert two["NEAR"].peek("LOCL") == ([b"client"] if decided else [])
     assert two["FAR"].peek("FARQ") == ([b"server"] if decided else [])

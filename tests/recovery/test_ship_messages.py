@@ -113,11 +113,7 @@ def test_what_ends_while_a_message_is_under_way_ends_the_same_everywhere(two, st
     else:
         two[end].close(clean=False)
     two.run()
-    if end in ("NEAR", "FAR"):
-        two.start(end)
-    two.link().cut()
-    two.link().restore()
-    two.run()
+    two.recover(end)
     decided = step in ("COMMIT", "COMMITTED")
     assert everywhere(two) == {(b"new",) if decided else ()}
     assert two.left() == []

@@ -179,18 +179,8 @@ def test_a_protected_start_and_the_record_beside_it_end_the_same_way(started: St
     two.link().delay_at(step)
     two["NEAR"].start(protected)
     two.run()
-    if end == "late":
-        two.link().release()
-    elif end == "cut":
-        two.link().cut()
-    else:
-        two[end].close(clean=False)
-    two.run()
-    if end in ("NEAR", "FAR"):
-        two.start(end)
-    two.link().cut()
-    two.link().restore()
-    two.run()
+    two.lose(end)
+    two.recover(end)
     decided = end == "late" or step in ("COMMIT", "COMMITTED")
     assert two["NEAR"].peek("LOCL") == ([b"record"] if decided else [])
     assert [data for *_, data in started.seen] == ([b"protected"] if decided else [])

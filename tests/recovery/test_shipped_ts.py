@@ -226,18 +226,8 @@ def test_the_item_and_the_record_beside_it_end_the_same_way(shipped: Shipped, st
     two.link().delay_at(step)
     two["NEAR"].start(both)
     two.run()
-    if end == "late":
-        two.link().release()
-    elif end == "cut":
-        two.link().cut()
-    else:
-        two[end].close(clean=False)
-    two.run()
-    if end in ("NEAR", "FAR"):
-        two.start(end)
-    two.link().cut()
-    two.link().restore()
-    two.run()
+    two.lose(end)
+    two.recover(end)
     decided = end == "late" or step in ("COMMIT", "COMMITTED")
     assert two["NEAR"].peek("LOCL") == ([b"record"] if decided else [])
     assert shipped.items("RECQ") == ([b"item"] if decided else None)
