@@ -549,8 +549,10 @@ for half in ("durable", "volatile"):
         try:
             with Region(queues, store=copy) as region:
                 for name in kinds:
-                    records = [region.readq_td(name) for _ in range(300)]
-                    assert records == [b"%04d" % number * 20 for number in range(300)], (half, page)
+                    expected = [b"%04d" % number * 20 for number in range(300)]
+                    assert region.peek(name) == expected, (half, page)
+                    taken = 300 if step == 1 else 30
+                    assert [region.readq_td(name) for _ in range(taken)] == expected[:taken], (half, page)
             ends["same"] += 1
         except StoreDamaged:
             ends["refused"] += 1
