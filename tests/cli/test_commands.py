@@ -44,8 +44,7 @@ def test_the_list_of_chapters_converts_nothing_that_was_left_out() -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish", "powershell"])
 def test_completion_can_be_had_for_every_shell(tmp_path: Path, shell: str) -> None:
     code = f"from tdqsim.cli import main; main(['--show-completion', '{shell}'])"
-    environment = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    done = apart.run("-c", code, env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
     assert "_TDQ_COMPLETE" in done.stdout
 
 
