@@ -26,8 +26,12 @@ SAMPLE = (
     "ENQ-LENGERR",
     "TS-LENGERR-WRITE",
     "ATI-QD",
+    "LOCK-QBUSY-DEFAULT",
+    "BROWSE-TASK-END",
+    "TASK-ASSIGN-INVOKINGPROG",
+    "UOW-NOT-FOUND",
 )
-"""The rules of the short run: conditions, the EIB, abend codes and a trigger."""
+"""The rules of the short run: conditions, the EIB, abend codes, a trigger, two other tasks, a lower level, bytes."""
 PAIRS = 50
 SEED = 38
 

@@ -68,6 +68,8 @@ def test_reasons_are_given_for_rules_that_exist() -> None:
         ("rule TD-DISABLED\nlet Z9=1", "allowed are L1"),
         ("rule TD-DISABLED\nask ASKTIME > Z9", "is not a field"),
         ("rule TD-DISABLED\nask ASKTIME > T1:101", "has 100 bytes"),
+        ("rule TD-DISABLED\nask ASKTIME > T1:0", "has 100 bytes"),
+        ("rule TD-DISABLED\nlet L1=5 L2", "is not VARIABLE=VALUE"),
         ("rule TD-DISABLED\nsee ASKTIME", "is not possible after see"),
     ],
 )
@@ -101,12 +103,16 @@ def test_a_command_takes_its_data_from_items_and_not_from_literals() -> None:
 
 
 def test_the_simulator_gives_the_conditions_that_its_rules_describe() -> None:
-    wanted = ["TASK-ASSIGN-QNAME", "TD-EXTRA-NOTOPEN", "ATI-QD", "LOCK-FIFO"]
-    found = observe_cics(wanted=wanted).values()
+    wanted = ["TASK-ASSIGN-QNAME", "TD-EXTRA-NOTOPEN", "ATI-QD", "ATI-QZERO-WHILE-TASK-RUNS", "LOCK-FIFO"]
+    wanted.append("TASK-ASSIGN-TERMINAL")  # two commands of one other task
+    observed = observe_cics(wanted=wanted)
+    found = observed.values()
+    assert len(found) == len(observed.observations)  # each step is run by one task
     assert found["TASK-ASSIGN-QNAME", "1", "RESP"] == "16"
     assert found["TD-EXTRA-NOTOPEN", "4", "RESP"] == "19"
     assert found["TD-EXTRA-NOTOPEN", "7", "ABCODE"] == "AEIS"
     assert found["ATI-QD", "1", "Q1"] == "QD"
+    assert found["ATI-QZERO-WHILE-TASK-RUNS", "7", "T2"] == "HELLO"  # in the second task of the trigger
     assert [found["LOCK-FIFO", step, "L1"] for step in ("10", "12", "14")] == ["1", "1", "2"]
 
 

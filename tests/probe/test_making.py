@@ -154,6 +154,7 @@ def test_the_page_for_the_change_request_has_no_gap(made: Path) -> None:
         ({"prefix": "CX"}, "not C"),
         ({"prefix": "ABC"}, "two characters"),
         ({"prefix": "Z$"}, "two characters A-Z 0-9"),
+        ({"hlq": "A2345678.B2345678.C2345678.D2"}, "at most 28 characters"),
         ({"hlq": "TOO.LONGQUALIFIER"}, "qualifiers of a data set name"),
         ({"release": "x"}, "two numbers"),
         ({"wanted": ["SEC-GROUP"]}, "there is no case"),
@@ -172,11 +173,16 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = ["TASK-ASSIGN-QNAME", "ENQ-LENGERR", "TRAN-SECURITY"]
+    wanted = ["TASK-ASSIGN-QNAME", "ENQ-LENGERR", "TRAN-SECURITY", "TD-SYSID-LOCAL"]
     found = observe_cics(wanted=wanted)
     changed = [
         each._replace(value="9")
-        if each.key in {("TASK-ASSIGN-QNAME", "1", "RESP2"), ("TRAN-SECURITY", "1", "C1")}
+        if each.key
+        in {
+            ("TASK-ASSIGN-QNAME", "1", "RESP2"),
+            ("TRAN-SECURITY", "1", "C1"),
+            ("TD-SYSID-LOCAL", "1", "Q1"),  # a name of the machine
+        }
         else each
         for each in found.observations
     ]
@@ -184,7 +190,8 @@ def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest
     file.write_bytes(write_answers(Answers("CICS", "5.6", tuple(changed)), code_page="1047", lines=False))
     assert main(["probe", "compare", str(file), "--adopt", str(machine)]) == 1
     text = capsys.readouterr().out
-    assert "3 rules compared, 2 differ" in text
+    assert "4 rules compared, 2 differ" in text
+    assert "not tried" not in text
     assert "step 1, RESP2: the simulator answers 4, the machine 9" in text
     assert rules()["TRAN-SECURITY"].circumstances in text
     assert main(["probe", "compare", str(file), "--machine", str(machine), "--json"]) == 1
@@ -192,8 +199,10 @@ def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest
 
 
 def test_the_command_line_writes_the_probe_of_one_machine(tmp_path: Path) -> None:
-    assert main(["probe", "make", "--cics", str(tmp_path / "cics"), "--rule", "TD-DISABLED"]) == 0
-    assert (tmp_path / "cics" / "ZPPROB1.cbl").exists()
+    options = ["--prefix", "zq", "--hlq", "our.own", "--release", "6.1", "--rule", "TD-DISABLED"]
+    assert main(["probe", "make", "--cics", str(tmp_path / "cics"), *options]) == 0
+    assert "TDQPROBE 1 CICS 6.1 #@$" in (tmp_path / "cics" / "ZQPROB1.cbl").read_text("utf-8")
+    assert "SET HLQ=OUR.OWN" in (tmp_path / "cics" / "ZQALLOC.jcl").read_text("utf-8")
     assert main(["probe", "make", "--ibmi", str(tmp_path / "ibmi")]) == 0
     assert (tmp_path / "ibmi" / "README.md").exists()
     assert main(["probe", "make"]) == 2
