@@ -96,6 +96,16 @@ def test_a_failure_that_is_made_small_stays_the_same_failure() -> None:
     assert failed.value.order == "at:1=3"
 
 
+def test_a_failure_at_the_last_point_is_made_small_too() -> None:
+    def check(region: Region, _told: list[str]) -> None:
+        if region.recovery.start_type == "EMERGENCY":
+            assert b"".join(region.peek("OUT"))[:1] != b"C" or len(region.peek("OUT")) < 3, "C came first"
+
+    with pytest.raises(CrashFailure, match="C came first") as failed:
+        enumerate_crashes(in_turn, check, QUEUES, orders=None)
+    assert (failed.value.order, failed.value.where) == ("at:0=3", "durable: after commit")
+
+
 def run_pasted(text: str) -> None:
     """Run the one test of a text."""
     names: dict[str, Any] = {}

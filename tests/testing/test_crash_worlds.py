@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim import EscapeMessage, System, TdqError, define_tdqueue, define_transaction
+from tdqsim import EscapeMessage, Region, System, TdqError, define_tdqueue, define_transaction
 from tdqsim.cics import Sysplex
 from tdqsim.definitions import Definitions, define_dtaq
 from tdqsim.ibmi.messages import message
@@ -77,13 +77,17 @@ def test_what_a_crash_loses_of_a_queue_that_is_not_recoverable_is_found() -> Non
 def test_the_regions_that_are_left_go_on() -> None:
     """The region in the middle of a chain ends; a task that has nothing to do with it comes to its end."""
     regions = {"CICA": [intra("HERE")], "CICB": [intra("MID")], "CICC": [intra("LAST")]}
+    prepared: list[Region] = []
 
     def scenario(sysplex: Sysplex, told: list[str]) -> None:
         for applid, queue in (("CICB", "MID"), ("CICC", "LAST")):
             sysplex.regions["CICA"].start(
                 lambda task, sysid, name: task.writeq_td(name, b"x", sysid=sysid), applid, queue
             )
-        sysplex.regions["CICA"].start(lambda task: (task.delay(seconds=5), told.append("alone")))
+        first = len(prepared)
+        sysplex.regions["CICA"].start(
+            lambda task: (task.delay(seconds=5), told.append("alone" if len(prepared) == first else "late"))
+        )
         sysplex.run()
         told.append("all")
 
@@ -93,8 +97,11 @@ def test_the_regions_that_are_left_go_on() -> None:
             name for name in ("MID", "LAST") if sysplex.regions["CICB" if name == "MID" else "CICC"].peek(name)
         ]
         assert ("alone" in told and survivors) or "all" not in told
+        assert "late" not in told  # it does not wait for the restart
 
-    report = enumerate_sysplex_crashes(scenario, check, regions, links=[("CICA", "CICB"), ("CICA", "CICC")])
+    report = enumerate_sysplex_crashes(
+        scenario, check, regions, links=[("CICA", "CICB"), ("CICA", "CICC")], prepare=prepared.append
+    )
     assert {point.partition(":")[0] for point in report.points[:-1]} == set(regions)
 
 
@@ -108,6 +115,16 @@ def test_a_restart_is_prepared_like_the_first_start() -> None:
         lambda region, _told: region.writeq_td("HERE", b"x"), is_prepared, [intra("HERE")], prepare=prepared.append
     )
     enumerate_system_crashes(lambda _system, told: told.append("nothing"), is_prepared, prepare=prepared.append)
+
+    def prepare(region: Region) -> None:
+        region.start(lambda _task: prepared.append(region))
+
+    def have_run(sysplex: Sysplex, _told: list[str]) -> None:
+        assert set(sysplex.regions.values()) <= set(prepared)
+
+    enumerate_sysplex_crashes(
+        lambda sysplex, _told: sysplex.regions["CICA"].writeq_td("HERE", b"x"), have_run, REGIONS, prepare=prepare
+    )
 
 
 def test_a_trigger_far_away_is_not_lost() -> None:
@@ -352,6 +369,20 @@ def test_torn_commits_of_every_size_are_noticed_or_harmless(durability: str) -> 
     assert len(torn) >= 4
     report = enumerate_crashes(*what, points=torn, torn=True, durability=durability)
     assert report.refused == 0 or durability == "process"
+
+
+def test_a_torn_commit_that_was_synced_has_not_happened() -> None:
+    def write(region: Region, told: list[Any]) -> None:
+        for record in (b"1", b"2", b"3"):
+            region.writeq_td("HERE", record)
+            told.append(record)
+
+    def is_as_told(region: Region, told: list[Any]) -> None:
+        assert region.peek("HERE") == told
+
+    torn = torn_points(enumerate_crashes, write, is_as_told, [intra("HERE")], durability="power")
+    options: dict[str, Any] = {"points": torn, "torn": True, "durability": "power"}
+    assert enumerate_crashes(write, is_as_told, [intra("HERE")], **options).tried >= 3
 
 
 def test_torn_commits_of_connected_regions_and_systems_are_noticed_or_harmless() -> None:

@@ -227,8 +227,9 @@ def test_a_damaged_store_is_a_failure_unless_a_commit_without_sync_was_torn(dura
         if region.recovery.start_type == "EMERGENCY":
             raise StoreDamaged("for the test")
 
-    def crash(*points: int) -> CrashReport:
-        return enumerate_crashes(payments, damaged, DEFINITIONS, torn=True, points=points, durability=durability)
+    def crash(*points: int, **options: Any) -> CrashReport:
+        options |= {"torn": True, "points": points, "durability": durability}
+        return enumerate_crashes(payments, damaged, DEFINITIONS, **options)
 
     names = crash().points
     torn = names.index("durable: torn commit")
@@ -236,6 +237,8 @@ def test_a_damaged_store_is_a_failure_unless_a_commit_without_sync_was_torn(dura
         crash(0)
     if durability == "process":
         assert (crash(torn).tried, crash(torn).refused) == (1, 1)
+        more = names.index("durable: torn commit", torn + 1)
+        assert crash(torn, more, orders=2).refused == 2
     else:
         with pytest.raises(CrashFailure, match=rf"point {torn} .*: StoreDamaged: for the test"):
             crash(torn)
