@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -397,6 +398,7 @@ def test_the_fixture_loads_the_handlers_that_transactions_name(pytester: pytest.
     body = """
 import sys
 import pytest
+from tdqsim import define_tdqueue
 
 @pytest.mark.tdq_definitions("definitions/payments.yaml")
 @pytest.mark.parametrize("time", [1, 2])
@@ -411,9 +413,16 @@ def test_without(tdq_region):
     tdq_region.writeq_td("PAYQ", tdq_region.encode("MINE"))
     assert seen == ["MINE"]
     assert "payflow" not in sys.modules
+
+@pytest.mark.tdq_definitions("definitions/payments.yaml")
+class TestOfOneFile:
+    @pytest.mark.tdq_definitions(define_tdqueue(name="MYQ", type="INTRA"), handlers=False)
+    def test_with_a_second_marker(self, tdq_region):
+        assert tdq_region.peek("MYQ") == []
+        assert "payflow" not in sys.modules
 """
     text = run(pytester, body)
-    assert "3 passed" in text, text
+    assert "4 passed" in text, text
 
 
 @pytest.mark.parametrize(
@@ -540,6 +549,19 @@ def test_closed_meanwhile(tdq_region):
 """
     text = run(pytester, body)
     assert "3 passed" in text, text
+
+
+def test_the_report_of_a_failed_test_has_the_last_five_dumps_once_each(pytester: pytest.Pytester) -> None:
+    body = """
+def test_it(tdq_region):
+    for number in range(6):
+        tdq_region.start(lambda task, code=f"AB0{number}": task.abend(code))
+    tdq_region.run()
+    with tdq_region.task() as task:
+        task.abend("LAST")
+"""
+    found = re.findall(r"- dump of abend (\w+) -", run(pytester, body))
+    assert found == ["AB02", "AB03", "AB04", "AB05", "LAST"]
 
 
 def test_crashes_use_the_definitions_of_the_marker_and_their_handlers(pytester: pytest.Pytester) -> None:
