@@ -216,6 +216,23 @@ def test_steps_go_in_over_and_out_of_performs_links_calls_and_xctl(place):
     assert done.exception(60).code == "ASRA"
 
 
+def test_a_step_does_not_end_in_another_task(place):
+    (place.folder / "YIELDS.cbl").write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. YIELDS.\n       PROCEDURE DIVISION.\n"
+        + "           EXEC CICS SUSPEND END-EXEC.\n" * 2
+        + "           GOBACK.\n"
+    )
+    client = place.client
+    client.attach(stopOnEntry=True)
+    program = place.programs.handler("YIELDS")
+    place.engine.submit(lambda: [place.region.start(program) for _ in range(2)] and None)
+    assert client.stopped()[1][0][1] == 4
+    first = client.thread
+    assert client.go("next")[1][0][1] == 5
+    assert client.thread == first
+    client.request("disconnect")
+
+
 def test_function_breakpoints_are_paragraphs_programs_and_commands(place):
     client = place.client
     functions = ["count-up", "SUB", "exec cics writeq td", "EXEC CICS LINK PROGRAM('OTHER')", "MAIN.NOWHERE"]
@@ -638,6 +655,8 @@ def test_conditions_and_hit_counts_of_breakpoints_choose_the_arrivals_that_stop(
     assert where(hits=">= 8") == ["8", "9", "10"]
     assert where(hits="% 4") == ["4", "8"]
     assert where("WS-I > 2", "% 3") == ["5", "8"]  # the third and the sixth of those for which it is true
+    faulty_first = {"line": 16, "condition": "N (WS-I) = 5", "hitCondition": "2"}  # there is no N (0)
+    assert stops(faulty_first)[0] == ["0", "2"]
     assert stops({"condition": "WS-I = 2"}, {"hitCondition": "2"}, {"hitCondition": "9"})[0] == ["2", "9"]
 
     found, texts, _messages = stops({"condition": "WS-J = 2", "hitCondition": "3"})
@@ -655,7 +674,7 @@ def test_conditions_and_hit_counts_of_breakpoints_choose_the_arrivals_that_stop(
 
 def test_a_breakpoint_on_a_command_has_a_condition_too(place):
     client = place.client
-    client.attach({place.main: [17]})
+    client.attach({place.main: [17]}, functions=["COUNT-UP"])  # replaced by the next ones
     guarded = [{"name": "COUNT-UP", "condition": "WS-COUNT = 1"}, {"name": "EXEC CICS WRITEQ TD", "hitCondition": "2"}]
     client.request("setFunctionBreakpoints", breakpoints=guarded)
     place.start()
