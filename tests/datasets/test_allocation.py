@@ -257,14 +257,14 @@ def test_cards_from_text():
 def test_cards_from_yaml(tmp_path):
     card = DDCard.from_mapping(
         "IN",
-        {"path": "in.dat", "recfm": "FBA", "lrecl": 133, "disp": "mod", "space": "TRK,(5,1)", "free": "CLOSE",
+        {"path": "in.dat", "recfm": "FBA", "lrecl": 133, "blksize": 1330, "disp": "mod", "space": "TRK,(5,1)", "free": "CLOSE",
          "concatenation": [{"dsname": "HLQ.A"}]},
         tmp_path,
     )  # fmt: skip
     assert card == DDCard(
         "IN",
         path=tmp_path / "in.dat",
-        dcb=Dcb(RecordFormat.FB, 133, control=PrintControl.ASA),
+        dcb=Dcb(RecordFormat.FB, 133, blksize=1330, control=PrintControl.ASA),
         disp=Disposition.MOD,
         space=Space(5, 1, SpaceUnit.TRK),
         free_close=True,
