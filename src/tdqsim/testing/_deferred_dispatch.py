@@ -13,7 +13,9 @@ from tdqsim.core.dispatch import Dispatcher
 
 
 class DeferredDispatcher:
-    """Replaces two methods of a dispatcher: ``run_ready``, and ``check_thread``, with which every call begins.
+    """Replaces methods of a dispatcher: ``run_ready``; ``check_thread``, with which a call begins; and ``run``.
+
+    The deferred tasks run before a ``run`` begins, and not within it, at the first deadline that it reaches.
 
     Args:
         dispatcher: the dispatcher of the region or system.
@@ -23,7 +25,8 @@ class DeferredDispatcher:
         self._dispatcher = dispatcher
         self._due = False
         self._run_ready, self._check_thread = dispatcher.run_ready, dispatcher.check_thread
-        dispatcher.__dict__.update(run_ready=self._note, check_thread=self.take)
+        self._run_all = dispatcher.run
+        dispatcher.__dict__.update(run_ready=self._note, check_thread=self.take, run=self._run)
 
     def _note(self) -> None:
         self._check_thread()
@@ -41,7 +44,11 @@ class DeferredDispatcher:
             self._due = False
             self._run_ready()
 
+    def _run(self) -> None:
+        self.take()
+        self._run_all()
+
     def end(self) -> None:
         """Restore the dispatcher's own methods; deferred tasks are not run."""
-        for name in ("run_ready", "check_thread"):
+        for name in ("run_ready", "check_thread", "run"):
             self._dispatcher.__dict__.pop(name, None)
