@@ -47,7 +47,8 @@ def shrink(
         if attempt(deviations, fewer).failed:
             faults = fewer
     best = _left_out(attempt, deviations, faults)
-    return _smallest(attempt, len(best), faults, longest) or best, faults
+    smallest = _smallest(attempt, len(best), faults, longest)
+    return best if smallest is None else smallest, faults
 
 
 def _left_out(attempt: Attempt, best: Deviations, faults: FaultPlan) -> Deviations:
