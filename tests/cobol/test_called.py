@@ -751,7 +751,7 @@ def test_a_label_of_a_program_that_xctl_has_left_takes_no_abend_of_the_next_one(
             EXEC CICS WRITEQ TD QUEUE('OUT') FROM('WRONG') END-EXEC.
         """,
     )
-    rescued = []
+    rescued: list[str] = []
     workshop.region.programs.register("RESCUE", lambda task: rescued.append(task.abcode))
     for _ in range(2):
         with pytest.raises(Abend) as met:
@@ -760,3 +760,17 @@ def test_a_label_of_a_program_that_xctl_has_left_takes_no_abend_of_the_next_one(
     workshop.region.writeq_td("IN", b"PROG")
     workshop.run("LEAVES")
     assert (workshop.out(), rescued) == ([], ["AEYH"])
+
+
+def test_handle_abend_program_before_xctl_holds_after_a_call_that_has_issued_the_first_command(workshop):
+    rescued: list[str] = []
+    workshop.region.programs.register("RESCUE", lambda task: rescued.append(task.abcode))
+    workshop.program(
+        "LEAVES",
+        "77 X PIC X.",
+        "EXEC CICS HANDLE ABEND PROGRAM('RESCUE') END-EXEC\nEXEC CICS XCTL PROGRAM('FOLLOWS') END-EXEC.",
+    )
+    workshop.program("SUB", "77 X PIC X.", "EXEC CICS ASKTIME END-EXEC\nGOBACK.")
+    workshop.program("FOLLOWS", "77 X PIC X.", "CALL 'SUB'.\nEXEC CICS ABEND ABCODE('MINE') END-EXEC.")
+    workshop.run("LEAVES")
+    assert rescued == ["MINE"]

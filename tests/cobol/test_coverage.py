@@ -80,6 +80,18 @@ def test_two_programs_of_one_name_are_counted_apart(workshop, tmp_path):
     assert (found[str(first)], found[str(other)]) == ({7: 2, 8: 2}, {7: 1, 8: 1})
 
 
+def test_outcomes_are_those_of_all_tasks_that_run_a_program_at_the_same_time(workshop):
+    coverage.begin()
+    workshop.program(
+        "TOGETHER", "77 N PIC 9 VALUE 1.", "EXEC CICS SUSPEND END-EXEC\nIF N = 1\n   MOVE 2 TO N\nEND-IF\nGOBACK."
+    )
+    handles = [workshop.region.start(workshop.programs.handler("TOGETHER")) for _ in range(2)]
+    workshop.region.run()
+    for handle in handles:
+        handle.result()
+    assert coverage.collected()[str(workshop.folder / "TOGETHER.cbl")].branches == {8: [(2, 0)]}
+
+
 def test_statements_are_not_watched_when_nobody_asks(workshop):
     workshop.program("QUIET", "77 N PIC 9.", BRANCHES)
     workshop.run("QUIET")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, define_transaction
+from tdqsim import Condition, Region, define_transaction
+from tdqsim.cobol import CobolPrograms
 from tdqsim.facts import Resp
+from tdqsim.testing import StillClock
 from tests.rules import rule
 
 pytestmark = pytest.mark.cobc
@@ -48,6 +50,25 @@ def test_a_task_waits_for_its_post_while_others_run(workshop):
     second.result()
     assert workshop.out() == [b"\0\0\0\0", b"between", bytes.fromhex("40008000")]
     assert region.clock.time_ns() - began >= 10 * 10**9
+
+
+@pytest.mark.parametrize(("when", "seconds"), [("TIME(20000)", 3600), ("AT HOURS(2)", 3600), ("AFTER HOURS(2)", 7200)])
+def test_post_at_a_time_of_day_expires_then_and_post_after_an_interval_later(workshop, when, seconds):
+    workshop.program(
+        "TIMED",
+        POSTS,
+        f"""
+        EXEC CICS POST {when} SET(P) END-EXEC
+        EXEC CICS WAIT EVENT ECADDR(P) NAME('E') END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    with Region(clock=StillClock(3600 * 10**9)) as region:
+        programs = CobolPrograms(region, sources=[workshop.folder], cache=workshop.folder / "compiled")
+        handle = region.start(programs.handler("TIMED"))
+        region.run()
+        handle.result()
+        assert region.clock.time_ns() == (3600 + seconds) * 10**9
 
 
 def time_until_cancelled(workshop, program, reqid):

@@ -68,6 +68,16 @@ def test_a_run_time_failure_leaves_its_statement_calls_and_storage(workshop):
     assert "05 NAME OF CUSTOMER = 'MILLER'" in text
 
 
+def test_each_program_below_the_first_is_called_in_the_call_stack(workshop):
+    for name, statement in (("TOP", "CALL 'MIDDLE'"), ("MIDDLE", "CALL 'BOTTOM'")):
+        workshop.program(name, "77 X PIC X.", f"{statement}.\nGOBACK.")
+    workshop.program("BOTTOM", SUB, "MOVE SPACES TO BAD ADD 1 TO N.\nGOBACK.")
+    with pytest.raises(Abend) as caught:
+        workshop.run("TOP")
+    shown = [call.partition(" ")[2] for call in caught.value.dump.calls]
+    assert shown == ["BOTTOM (CALL)", "MIDDLE (CALL)", "TOP"]
+
+
 def test_a_condition_has_the_command_and_its_answer(workshop):
     workshop.program("MAIN", MAIN, "EXEC CICS WRITEQ TD QUEUE('NONE') FROM(NAME) END-EXEC.")
     dump = abend(workshop).dump

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cobol import coverage
+from tdqsim.cobol.case_report import update_case_file
 from tdqsim.cobol.case_run import _with_copies, run_cases
 from tdqsim.cobol.coverage import SourceCoverage
 from tdqsim.cobol.pytest_plugin import CaseItem, pytest_collect_file
@@ -68,6 +69,20 @@ def test_each_case_of_a_file_is_a_test_of_its_own(place, request):
     first.runtest()
     with pytest.raises(AssertionError, match="second"):
         second.runtest()
+
+
+def test_an_update_keeps_the_keys_behind_then_and_a_then_that_comes_first(place):
+    path = place / "u.case.yaml"
+    path.write_text(
+        "cases:\n  - then:\n      queues:\n        INTR: [X]\n    name: first\n    when: [{write: INTR, records: [A]}]\n"
+        "  - name: second\n    then: {queues: {INTR: [Y]}}\n    when: [{write: INTR, records: [B]}]\n"
+    )
+    assert update_case_file(path, run_cases(path)) == 2
+    assert [(each.name, each.passed) for each in run_cases(path)] == [("first", True), ("second", True)]
+    assert path.read_text() == (
+        "cases:\n  - then:\n      queues:\n        INTR: [A]\n    name: first\n    when: [{write: INTR, records: [A]}]\n"
+        "  - name: second\n    then:\n      queues:\n        INTR: [B]\n    when: [{write: INTR, records: [B]}]\n"
+    )
 
 
 def test_coverage_of_a_second_run_adds_the_parts_of_all_processes_and_none_of_the_run_before(tmp_path, monkeypatch):
