@@ -143,6 +143,12 @@ def test_what_has_no_effect_is_noted():
 def test_the_notes_about_further_definitions_of_a_name_give_the_group_that_is_used():
     queue = "  tdqueue: [{name: PAYQ, type: INTRA}]\n"
     found = parse_definitions("groups:\n" + "".join(f"- group: {group}\n{queue}" for group in ("ONE", "TWO", "TRI")))
+    other = parse_definitions("group: TWO\ntdqueue: [{name: PAYQ, type: EXTRA}]\nprogram: [{name: PAYQ}]\n")
+    assert [(each.title, each.group) for each in (found + other).resources] == [
+        ("TDQUEUE(PAYQ)", "ONE"), ("PROGRAM(PAYQ)", "TWO"),
+    ]  # fmt: skip
+    assert (found + other).place_of("TDQUEUE(PAYQ)") == ("<text>", 3)
+    assert len(Definitions.of([each.resource for each in found.entries]).entries) == 3
     assert [(note.line, note.message) for note in found.notes] == [
         (5, "is not used: group ONE has it (<text>:3)"), (7, "is not used: group ONE has it (<text>:3)"),
     ]  # fmt: skip
