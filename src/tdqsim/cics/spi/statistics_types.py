@@ -22,6 +22,7 @@ Source: CICS statistics in DSECTs and DFHSTUP report (IBM Docs), a page for each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -43,10 +44,15 @@ _NOTHING: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _record(record: str, values: dict[str, Any]) -> StatisticsRecord:
-    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (rarely needed)
+@cache
+def _record_class() -> type[StatisticsRecord]:
+    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (a region needs it at its end)
 
-    return StatisticsRecord(record, values)
+    return StatisticsRecord
+
+
+def _record(record: str, values: dict[str, Any]) -> StatisticsRecord:
+    return _record_class()(record, values)
 
 
 # -- transient data ---------------------------------------------------------------------------------------------------
@@ -90,8 +96,9 @@ def queue_record(queue: TdQueue) -> StatisticsRecord:
     """The statistics of one queue (DFHTQRDS)."""
     values: dict[str, Any] = {
         "name": queue.name, "type": queue.type, "writes": queue.writes, "reads": queue.reads, "deletes": queue.deletes,
+        **_NOTHING, **_type_values(queue), **queue.signature._asdict(),
     }  # fmt: skip
-    return _record("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
+    return _record("TQR", values)
 
 
 def _queues(region: RegionData) -> dict[str, Any]:
