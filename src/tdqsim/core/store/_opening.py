@@ -172,7 +172,7 @@ def open_half(
         limit: its maximum size in bytes, or None.
         sync: whether each commit survives a loss of power.
         readonly: whether it is only read.
-        last: its last commit, if the caller knows it.
+        last: its last commit, if the caller knows it, and has checked the files.
         note: called with a text about each repair.
 
     Raises:
@@ -180,8 +180,10 @@ def open_half(
         StoreFull: the disk is full.
         StoreError: it cannot be opened.
     """
-    check_file(path)
-    meta, _, wrong = last or last_commit(path, busy=readonly)
+    if last is None:
+        check_file(path)
+        last = last_commit(path, busy=readonly)
+    meta, _, wrong = last
     if wrong:
         if readonly:
             raise StoreDamaged(f"{wrong}: open it for writing first; {STORE_HELP}")

@@ -154,7 +154,8 @@ class Store:
         volatile = None if stopped else self._last_volatile(last)
         self.closed_clean = self.created or (marked and self._is_clean(head, volatile))
         self.salvaged = head.salvaged
-        self._check(last, volatile, stopped=stopped)
+        if not self.created:
+            self._check(last, volatile, stopped=stopped)
         self._open_halves(last, volatile)
         if not self.readonly:
             self.durable.room.refusal(1)  # allocate room now, because the marks must be written even on a full disk
