@@ -19,8 +19,8 @@ ANALYZER = {"CPF0001", "CPF0006"}  # of the command, and of one in its CMD
 """The messages that end any command whose parameters are wrong."""
 
 
-@pytest.fixture(autouse=True)
-def commands_and_apis_end_with_messages_of_their_lists(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def commands_and_apis_end_with_messages_of_their_lists():
     """Fail a test in which a command or API ends with a message that its list does not have."""
 
     def checked(name, method):
@@ -47,17 +47,19 @@ def commands_and_apis_end_with_messages_of_their_lists(monkeypatch):
             else bytes_call(job, api, *args, **keywords)
         )
 
-    monkeypatch.setattr(Job, "call", call)
     handlers = dict(cl_processor.HANDLERS)
-    for name in LISTED:
-        if not hasattr(Job, name.lower()):  # a command that has only its text
-            handlers[name] = checked(name, handlers[name])
-            continue
-        method = checked(name, getattr(Job, name.lower()))
-        monkeypatch.setattr(Job, name.lower(), method)
-        if hasattr(cl_processor, name.lower()):  # the function that the command's text calls
-            monkeypatch.setattr(cl_processor, name.lower(), method)
-    monkeypatch.setattr(cl_processor, "HANDLERS", handlers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "call", call)
+        for name in LISTED:
+            if not hasattr(Job, name.lower()):  # a command that has only its text
+                handlers[name] = checked(name, handlers[name])
+                continue
+            method = checked(name, getattr(Job, name.lower()))
+            patch.setattr(Job, name.lower(), method)
+            if hasattr(cl_processor, name.lower()):  # the function that the command's text calls
+                patch.setattr(cl_processor, name.lower(), method)
+        patch.setattr(cl_processor, "HANDLERS", handlers)
+        yield
 
 
 @pytest.fixture
