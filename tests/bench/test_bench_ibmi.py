@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count, cycle
+from itertools import count, cycle, islice
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from tdqsim.ibmi import Job, System
@@ -101,6 +102,55 @@ def test_keyed_receives_among_many(tmp_path: Path):
             ratio = costs[f"{order} among 300,000"].ratio / costs[f"{order} among 1,000"].ratio
             hold(3, ratio, f"IBM i, a keyed receive, {order}, among 300,000, to among 1,000")
         job.qclrdtaq("QGPL/K300000")
+
+
+@pytest.mark.parametrize(("order", "most"), [("any key", 9), ("the next key", 5.5), ("the lowest key", 2.5)])
+def test_keyed_pairs_beyond_memory(tmp_path: Path, order: str, most: float):
+    """Among a million entries with a limit of 64 MB, beside a thousand, and LMDB alone with batches of as many."""
+    few, many, at_once = 1_000, 1_000_000, 512
+    step, search = 7919 if order == "any key" else 1, "GE" if order == "the lowest key" else "EQ"
+    env = lmdb.open(str(tmp_path), map_size=1 << 32, sync=False, readahead=False)
+    with env, System("SYS1", store=tmp_path / "system", memory_bytes=1 << 26) as system, system.job() as job:
+
+        def pairs(size: int) -> Callable[[int], None]:
+            name, places = f"K{size}", count(0, step)
+            job.crtdtaq(f"QGPL/{name}", maxlen=100, seq="*KEYED", keylen=8, size=["*MAX2GB", 16])
+            for number in range(size):
+                job.qsnddtaq(name, "QGPL", DATA, (number * 7919 % size).to_bytes(8, "big"))
+
+            def run(n: int) -> None:
+                for place in islice(places, n):
+                    if search == "GE":
+                        assert job.qrcvdtaq(name, "QGPL", 0, "GE", bytes(8)).key == place.to_bytes(8, "big")
+                        job.qsnddtaq(name, "QGPL", DATA, (place + size).to_bytes(8, "big"))
+                    else:
+                        key = (place % size).to_bytes(8, "big")
+                        assert job.qrcvdtaq(name, "QGPL", 0, "EQ", key).key == key
+                        job.qsnddtaq(name, "QGPL", DATA, key)
+
+            return run
+
+        beyond, within, places = pairs(many), pairs(few), count(0, step)
+        with env.begin(write=True) as txn:
+            txn.cursor().putmulti((number.to_bytes(8, "big"), DATA) for number in range(many))
+
+        def alone(n: int) -> None:
+            for _ in range(n // at_once):
+                keys = [(place % many).to_bytes(8, "big") for place in islice(places, at_once)]
+                for key in keys:
+                    with env.begin() as txn:
+                        txn.get(key)
+                with env.begin(write=True) as txn:
+                    for key in sorted(keys):
+                        txn.delete(key)
+                    for key in sorted(keys):
+                        txn.put(key, DATA)
+
+        costs = compare({"within": within, "beyond": beyond, "LMDB alone": alone}, n=10 * at_once, cpu=True)
+        report(f"a keyed pair, {order}, in empty calls", costs)
+        ratio = {name: cost.ratio / costs["within"].ratio for name, cost in costs.items()}
+        hold(most, ratio["beyond"], f"IBM i, a keyed pair, {order}, beyond memory, to within it", wanted=2.5)
+        assert system.store.volatile.overflowed
 
 
 def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
