@@ -157,6 +157,18 @@ def test_traffic_reaches_the_second_queue() -> None:
     assert find(traffics, lambda traffic: any(("WRITEQ TD", "OUT", b"y") in each for each in traffic.tasks))
 
 
+def test_the_limits_of_runs_and_traffic_are_those_that_are_given() -> None:
+    fault = Fault("IOERR", command="READQ TD")
+    assert find(runs(tasks=9), lambda run: any(task == 9 for _step, task in run.schedule.deviations))
+    assert len(find(runs(switches=5), lambda run: len(run.schedule.deviations) == 5).schedule.deviations) == 5
+    assert len(find(runs(faults=[fault], max_faults=2), lambda run: len(run.faults.faults) == 2).faults.faults) == 2
+    some = scenarios(QUEUES, {"IN": st.just(b"x"), "OUT": st.just(b"y")}, commands=["READQ TD"], tasks=2, requests=2)
+    assert find(some, lambda traffic: any(("READQ TD", "OUT", b"") in each for each in traffic.tasks))
+    for more in (lambda traffic: len(traffic.tasks) > 2, lambda traffic: max(map(len, traffic.tasks)) > 2):
+        with pytest.raises(NoSuchExample):
+            find(some, more, settings=settings(max_examples=200))
+
+
 def test_a_run_has_its_options() -> None:
     def abends(stage: Stage) -> None:
         region = stage.region(QUEUES)
@@ -213,7 +225,7 @@ def nothing_is_left(stage: Stage, traffic: Traffic) -> None:
 
 
 def test_traffic_order_and_faults_become_small_together() -> None:
-    traffics = scenarios(QUEUES, {"IN": st.sampled_from([b"a", b"bb"])}, prepare=careless)
+    traffics = scenarios(QUEUES, {"IN": st.binary(min_size=1, max_size=2)}, prepare=careless)
     fault = Fault("IOERR", command="READQ TD", queue="IN")
 
     def fails(example: tuple[Traffic, Run]) -> bool:
@@ -227,7 +239,7 @@ def test_traffic_order_and_faults_become_small_together() -> None:
     traffic, run = find(
         st.tuples(traffics, runs(faults=[fault], max_faults=1)), fails, settings=settings(max_examples=300)
     )
-    assert traffic.tasks == ((("WRITEQ TD", "IN", b"a"),),)
+    assert traffic.tasks == ((("WRITEQ TD", "IN", b"\0"),),)
     assert (run.schedule, run.faults) == (Schedule(), FaultPlan(fault))
 
 
