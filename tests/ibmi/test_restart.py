@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
+from errno import ENOSPC
 from pathlib import Path
 from typing import Self
 
@@ -13,7 +15,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.core.store import Store
-from tdqsim.errors import StoreError, StoreMissing
+from tdqsim.errors import StoreError, StoreFull, StoreMissing
 from tdqsim.ibmi import EscapeMessage, System
 from tests.ibmi.conftest import drain, e
 from tests.rules import rule
@@ -396,6 +398,23 @@ def test_a_store_without_room(tmp_path):
             assert job.qrcvdtaq(name, "QGPL").length == 60000
             assert job.qclrdtaq(name, "QGPL") == sent - 1
             job.qsnddtaq(name, "QGPL", e("again"))
+
+
+@pytest.mark.parametrize("force", ["*NO", "*YES"])
+def test_a_queue_whose_creation_found_no_room_leaves_nothing_to_the_next(tmp_path, force):
+    def full(step):
+        if step == "before_commit":
+            raise OSError(ENOSPC, "No space left on device")
+
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        for failing in (full, None):
+            system.store.durable.fault = failing
+            with nullcontext() if failing is None else pytest.raises(StoreFull):
+                seq = {"seq": "*KEYED", "keylen": 1} if failing is None else {}
+                job.crtdtaq("QGPL/WORK", maxlen=10, force=force, **seq)
+        for key in (b"2", b"1"):
+            job.qsnddtaq("WORK", "QGPL", b"x" + key, key)
+        assert job.qrcvdtaq("WORK", "QGPL", 0, "LE", b"1").data == b"x1"
 
 
 @pytest.mark.parametrize(("entries", "allocated"), [(1, 2), (2, 2), (3, 66), (66, 66), (67, 130)])

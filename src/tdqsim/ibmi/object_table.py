@@ -130,13 +130,13 @@ class ObjectTable:
         if name in self.libraries or name == "QTEMP":
             raise ParameterError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
-        library = Library(self._next, name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
+        library = Library(self._new_number(), name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
         meta = self._catalogue.record("object", str(library.number), library.save())
 
         def put_in() -> None:
             self.libraries[name] = self._objects[library.number] = library
 
-        self._commit(library.number + 1, meta, put_in)
+        self._commit(meta, put_in)
         return library
 
     def dltlib(self, lib: str, *, job: JobData | None = None) -> None:
@@ -186,11 +186,9 @@ class ObjectTable:
 
     def add(self, new: Sequence[tuple[Library, SystemObject]]) -> None:
         """Number new objects, and add them to libraries in one commit; those in a QTEMP are not stored."""
-        number = self._next
         meta: dict[bytes, bytes | None] = {}
         for holder, one in new:
-            one.number = number
-            number += 1
+            one.number = self._new_number()
             if isinstance(one, Journal):
                 one.attach(self._system.store.durable)
             if isinstance(one, DataQueue):
@@ -207,17 +205,22 @@ class ObjectTable:
                 if holder.number:
                     self._objects[one.number] = one
 
-        self._commit(number, meta, put_in)
+        self._commit(meta, put_in)
 
-    def _commit(self, after: int, meta: dict[bytes, bytes | None], put_in: Callable[[], object]) -> None:
-        """Commit new objects with numbers below ``after``, and more reserved numbers if needed; then put them in."""
+    def _new_number(self) -> int:
+        """A number for an object; if its creation fails, no other gets it, since its stored queue may be there."""
+        self._next += 1
+        return self._next - 1
+
+    def _commit(self, meta: dict[bytes, bytes | None], put_in: Callable[[], object]) -> None:
+        """Commit new objects, and more reserved numbers if needed; then put them in."""
         counters = self._counters
-        if after > counters["object"]:
-            counters = {**counters, "object": after + _RESERVED}
+        if self._next > counters["object"]:
+            counters = {**counters, "object": self._next + _RESERVED}
             meta |= self._catalogue.record("system", "counters", counters)
 
         def make() -> None:
-            self._next, self._counters = after, counters
+            self._counters = counters
             put_in()
 
         self._system.carry_out(make, meta)
