@@ -53,6 +53,10 @@ def test_a_member_is_looked_up_in_its_library_first(tmp_path):
     assert found("M", "NONE")[1] == "plain"
     for outside in ("../" + tmp_path.name + "/LIB", "..", "LIB/../LIB"):
         assert found("M", outside)[1] == "plain"
+    for number in range(10):
+        for suffix in ("cbl", "cpy") if number % 2 else ("cpy", "cbl"):  # a folder may list them in any order
+            (tmp_path / f"M{number}.{suffix}").write_text(suffix)
+        assert found(f"M{number}", "")[1] == "cbl"
 
 
 def test_records_of_a_copybook_and_what_renames_their_parts():

@@ -26,6 +26,7 @@ def test_what_follows_a_table_of_variable_length_moves():
     assert layout.decode(record) == values
     assert layout.encode(values) == record
     assert layout.encode({"N": 0, "T": [], "Z": "zz"}) == ebcdic("0zz")
+    assert parse_copybook(ODO.replace("0 TO 3", "3")).record().decode(ebcdic("0zz")) == {"N": 0, "T": [], "Z": "zz"}
     assert layout.encode(values | {"Z": "ab"}, base=record) == ebcdic("2x01y02ab")
 
 
@@ -294,7 +295,7 @@ fields:
   - {name: SIGNED, picture: S9(3), sign: LEADING SEPARATE}
   - {name: COUNT, picture: 9}
   - name: LINES
-    occurs: {minimum: 0, maximum: 3, depending_on: COUNT}
+    occurs: {maximum: 3, depending_on: COUNT}
     fields:
       - {name: SKU, picture: X(3), code_page: "037"}
   - {filler: 2}
@@ -364,7 +365,7 @@ def test_a_layout_written_as_yaml_is_that_of_the_copybook(tmp_path):
     assert [(f.path, f.type, f.offset, f.length) for f in layout.walk()] == [
         (f.path, f.type, f.offset, f.length) for f in book.walk()
     ]
-    assert (layout.name, layout.rules.code_page) == ("ORDER", "1047")
+    assert (layout.name, layout.rules.code_page, layout.minimum_length) == ("ORDER", "1047", 16)
     assert layout.field("KIND").holds("REST", "D")
     assert layout.field("SKU").code_page == "037"
 
