@@ -415,11 +415,15 @@ def test_the_end_of_a_wait_is_due_before_the_next_fiber_when_a_fiber_moves_the_c
     assert turns.seen == ["A", "B", "C", "timed out", "D"]
 
 
-def test_a_round_that_a_fiber_begins_is_over_after_those_that_are_ready(dispatcher):
-    turns = Turns(dispatcher, lambda: dispatcher.call_after_round(turns.note("round")), "B")
+def test_rounds_that_a_fiber_begins_are_over_after_those_that_are_ready(dispatcher):
+    def begin():
+        for name in ("round", "another"):
+            dispatcher.call_after_round(turns.note(name))
+
+    turns = Turns(dispatcher, begin, "B")
     turns.add("C", lambda: turns.add("D"))
     dispatcher.run()
-    assert turns.seen == ["A", "B", "C", "round", "D"]
+    assert turns.seen == ["A", "B", "C", "round", "another", "D"]
 
 
 def test_the_attempts_of_all_who_wait_are_repeated_when_something_has_run():

@@ -912,6 +912,21 @@ def test_what_is_put_back_on_a_queue_beyond_memory_is_the_next_one_taken(place: 
         assert found == (upward if order is not Order.LIFO else [[999 - one for one in each] for each in upward])
 
 
+def test_a_keyed_queue_in_memory_after_entries_were_put_back_and_after_a_clear(place: Path) -> None:
+    with Store(place) as store:
+        queue = store.volatile.create_queue(b"K", Order.KEYED, 1)
+        first, second, third = (Entry(data, b"a") for data in (b"1", b"2", b"3"))
+        for entry in (first, second, third):
+            queue.put_entry(entry)
+        assert [queue.take_entry(), queue.take_entry()] == [first, second]
+        queue.put_back(second)  # before a single entry
+        queue.put_back(first)  # before several
+        assert list(queue.entries()) == [first, second, third]
+        assert queue.clear() == 3
+        queue.put_entry(Entry(b"4", b"b"))
+        assert queue.take_entry() == Entry(b"4", b"b")
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_entries_of_a_keyed_queue_outlive_a_clear_of_those_that_were_beyond_memory(place: Path, clean: bool) -> None:
     store = Store(place, memory_bytes=20_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,13 @@ def test_a_reader_that_keeps_pages_of_old_commits_is_reported(tmp_path: Path) ->
         before = len(logged)
         pairs(6000)
         assert len(logged) == before
+
+
+def test_a_check_that_takes_too_long_or_ends_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store"
+    Store(path).close()
+    with pytest.raises(StoreDamaged, match=f"{path}: it could not be read within 0 seconds$"):
+        storecheck.check(path, timeout=0)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(StoreDamaged, match=f"{path}: reading it ended with code 1$"):
+        storecheck.check(path)
