@@ -265,9 +265,19 @@ def test_a_row_without_a_column_is_refused(tmp_path):
 )
 def test_a_record_that_would_not_be_read_is_refused(tmp_path, record, options, words):
     good = {"3": b"abc", "2": b"ab"}[options.get("maximum_record_length", "3")]
-    with pytest.raises(ConversionError, match=f"record 2: the record {'.*' if 'byte ' in words else ''}.*{words}"):
-        write_data_set([good, record], tmp_path / "out", **options)
+    batches = pa.table({"Record_Bytes": pa.chunked_array([[good, good], [good, record]])})
+    for rows, number in (([good, record], 2), (batches, 4)):
+        with pytest.raises(ConversionError, match=f"record {number}: the record .*{words}"):
+            write_data_set(rows, tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("part_of_length", "size"), [("true", 65531), ("false", 65535)])
+def test_the_longest_record_is_written_and_read(tmp_path, part_of_length, size):
+    path, options = tmp_path / "out", {"record_format": "V", "is_rdw_part_of_record_length": part_of_length}
+    write_data_set([b"a" * size], path, **options)
+    assert path.read_bytes() == b"\xff\xff\x00\x00" + b"a" * size
+    assert [len(row["Record_Bytes"]) for row in read(path, **options)] == [size]
 
 
 def test_a_long_block_has_the_descriptor_word_of_large_blocks(tmp_path):
