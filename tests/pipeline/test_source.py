@@ -131,6 +131,8 @@ def test_any_bytes_are_records_or_a_clear_error(data, record_format):
         ("F", lambda data: data[:-3], "the last 17 bytes are no whole record of 20 bytes"),
         ("VB", lambda data: b"\x00\x02" + data[2:], "no block descriptor word"),
         ("VB", lambda data: data[:4] + b"\x7f\xff" + data[6:], "does not fit the"),
+        ("VB", lambda _: b"\0\x0c\0\0" + b"\0\x04\0\0" + b"\0\x08\0\0", "does not fit the 4 bytes left in its block"),
+        ("VB", lambda _: b"\0\x0b\0\0" + b"\0\x04\0\0" + b"\0\x08\0", "in the middle of a record descriptor word"),
         ("VB", lambda data: data[:-3], "cut short"),
         ("V", lambda data: b"\x00\x01" + data[2:], "no record descriptor word"),
         ("V", lambda data: data[:-3], "cut short"),

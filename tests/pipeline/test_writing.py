@@ -280,12 +280,13 @@ def test_the_longest_record_is_written_and_read(tmp_path, part_of_length, size):
     assert [len(row["Record_Bytes"]) for row in read(path, **options)] == [size]
 
 
-def test_a_long_block_has_the_descriptor_word_of_large_blocks(tmp_path):
+@pytest.mark.parametrize(("adjustment", "word"), [("-10", "80008002"), ("-7", "7fff0000")])
+def test_a_long_block_has_the_descriptor_word_of_large_blocks(tmp_path, adjustment, word):
     path = tmp_path / "out"
-    options = {"record_format": "FB", "record_length": "32760", "is_bdw_big_endian": "true", "bdw_adjustment": "-10"}
-    write_data_set([bytes(32760)] * 2, path, **options)
-    assert [path.read_bytes()[at : at + 4].hex() for at in (0, 32764)] == ["80008002"] * 2
-    assert len(read(path, **options)) == 2
+    given = {"record_format": "FB", "record_length": "32760", "is_bdw_big_endian": "true", "bdw_adjustment": adjustment}
+    write_data_set([bytes(32760)] * 2, path, **given)
+    assert [path.read_bytes()[at : at + 4].hex() for at in (0, 32764)] == [word] * 2
+    assert len(read(path, **given)) == 2
 
 
 @pytest.mark.parametrize(
