@@ -223,6 +223,18 @@ def test_descriptor_words_as_cobrix_has_them(tmp_path):
     assert table(options(path, "V", rdw_adjustment="-4"))[0].num_rows == 5
 
 
+@pytest.mark.parametrize(
+    ("record_format", "head", "words"),
+    [("V", b"", "is no record descriptor word"), ("VB", b"\0\x09\0\0", "does not fit the 4 bytes left in its block")],
+)
+def test_cobol_reads_no_empty_record(tmp_path, record_format, head, words):
+    path = tmp_path / "data"
+    path.write_bytes(head + b"\0\0\x01\0" + b"\xf1" + bytes(4))
+    given_options = {"path": str(path), "copybook_contents": "01 R. 05 A PIC X.", "record_format": record_format}
+    with pytest.raises(DatasetError, match=rf"record 2, at offset {len(head) + 5}: .*X'00000000' {words}"):
+        table(read_options(given_options | {"is_bdw_big_endian": "true"}, cobrix=True))
+
+
 def test_files_directories_globs_and_hidden_files(tmp_path):
     for name in ("b", "a", "_skip", ".skip"):
         write_records(tmp_path / name, records(3), FORMATS["FB"])
