@@ -178,7 +178,7 @@ def test_a_task_may_be_overtaken_between_its_last_command_and_its_commit() -> No
 
     def scenario(stage: Stage) -> None:
         region = stage.region(TWO)
-        region.start(lambda task: task.writeq_td("CNT", b"x"))
+        region.start(lambda task: task.writeq_td("ONE", b"x"))
 
         def look(task) -> None:
             task.readq_td("ONE", nosuspend=True, nohandle=True)
