@@ -31,9 +31,10 @@ def events(run: Path) -> list[dict[str, object]]:
     return read_table(run, "ingest", "events").to_pylist()
 
 
-def test_csv_with_columns_beside_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["trace.csv", "TRACE.CSV"])
+def test_csv_with_columns_beside_it(tmp_path: Path, name: str) -> None:
     content = b"seq,data_hex,resp\n5,F1F2,NORMAL\n6,C1,\n"
-    run = ingested(tmp_path, "trace.csv", content, columns=WRITE)
+    run = ingested(tmp_path, name, content, columns=WRITE)
     assert [(row["seq"], row["data"], row["resp"], row["queue"]) for row in events(run)] == [
         (5, b"\xf1\xf2", "NORMAL", "KEEP"), (6, b"\xc1", None, "KEEP"),
     ]  # fmt: skip
@@ -60,11 +61,28 @@ def test_a_poisoned_record_by_mode(tmp_path: Path, line: bytes) -> None:
     assert b"record 2 at offset" in next(row["data"] for row in kept if row["command"] == "BAD RECORD")  # type: ignore[operator]
 
 
-def test_a_data_set_of_records(tmp_path: Path) -> None:
-    run = ingested(
-        tmp_path, "DALY.PS", b"AAAABBBBCCCC", columns=WRITE, options={"record_format": "F", "record_length": "4"}
-    )
+def test_a_data_set_of_records_and_again_with_other_arguments_in_the_same_run(tmp_path: Path) -> None:
+    four = {"record_format": "F", "record_length": "4"}
+    run = ingested(tmp_path, "DALY.PS", b"AAAABBBBCCCC", columns=WRITE, options=four)
     assert [row["data"] for row in events(run)] == [b"AAAA", b"BBBB", b"CCCC"]
+    for queue, length, found in (
+        ("KEEP", "6", [("KEEP", b"AAAABB"), ("KEEP", b"BBCCCC")]),
+        ("PAYQ", "6", [("PAYQ", b"AAAABB"), ("PAYQ", b"BBCCCC")]),
+    ):
+        columns, options = {**WRITE, "queue": queue}, {**four, "record_length": length}
+        run_ingest(IngestRequest(run, (str(tmp_path / "DALY.PS"),), "", columns, options, "local"))
+        assert [(row["queue"], row["data"]) for row in events(run)] == found
+
+
+def test_a_data_set_without_a_region_is_named_by_its_own_offset(tmp_path: Path) -> None:
+    """The record is in the second file."""
+    (tmp_path / "c.cpy").write_text("       01 C.\n          05 WHERE PIC X.\n          05 WHAT PIC X.\n")
+    for name, text in (("1.ps", "A1A2"), ("2.ps", "A3 4")):
+        (tmp_path / name).write_bytes(text.encode("cp037"))
+    options = {"record_format": "F", "copybook": str(tmp_path / "c.cpy")}
+    request = IngestRequest(tmp_path / "run", (str(tmp_path / "*.ps"),), "", {**WRITE, "region": "{WHERE}"}, options)
+    with pytest.raises(DatasetError, match=r"2\.ps: record at offset 2: its field for region or command is empty"):
+        run_ingest(request)
 
 
 def test_parquet_without_a_column_that_is_needed(tmp_path: Path) -> None:
@@ -171,7 +189,7 @@ def test_what_ingest_brought_is_loaded_in_order_and_stays_in_its_folder(tmp_path
     rows = [(3, "../up", "C1"), (1, "../up", "C2"), (2, "B", "C3"), (1, "B", "")]
     content = b"seq,region,data_hex\n" + b"".join(b"%d,%s,%s\n" % (n, r.encode(), d.encode()) for n, r, d in rows)
     run = ingested(tmp_path, "t.csv", content, columns={"command": "WRITEQ TD", "queue": "Q/1"})
-    run_load(LoadRequest(run, "seed", tmp_path / "out", "events"))
+    assert run_load(LoadRequest(run, "seed", tmp_path / "out", "events"))["queues"] == {"Q/1": 3}
     found = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert found == {"B.Q.1.hex": "C3\n", "up.Q.1.hex": "C2\nC1\n"}
     assert not list(tmp_path.glob("*.hex"))

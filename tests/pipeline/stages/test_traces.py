@@ -181,25 +181,44 @@ def test_columns_that_no_event_has_are_told(tmp_path: Path) -> None:
 # Parquet ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A thousand records of which the 778th has no command, in row groups and batches."""
-    monkeypatch.setitem(BOUNDS, "batch_rows", 16)
-    commands = ["READQ TD"] * 1000
-    table = pa.table({"region": ["A"] * 1000, "command": pa.array([*commands[:777], None, *commands[778:]])})
-    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500)
-    return tmp_path / "t.parquet"
+@pytest.fixture(params=[(16, 1000, 778), (65536, 9000, 8501)])
+def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple[Path, int, int]:
+    """Records of which one has no command, in row groups and batches, or in one batch that is converted in pieces."""
+    batch, rows, bad = request.param
+    monkeypatch.setitem(BOUNDS, "batch_rows", batch)
+    commands = ["READQ TD"] * rows
+    table = pa.table({"region": ["A"] * rows, "command": pa.array([*commands[: bad - 1], None, *commands[bad:]])})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500 if batch == 16 else rows)
+    return tmp_path / "t.parquet", rows, bad
 
 
-def test_a_poisoned_parquet_record_by_mode(tmp_path: Path, poisoned: Path) -> None:
-    with pytest.raises(DatasetError, match=r"t\.parquet: record 778: no command; .* it has region, command"):
-        ingested(tmp_path, poisoned)
-    found = ingested(tmp_path, poisoned, mode="dropmalformed")
-    assert (found["events"], found["bad"]) == (999, 1)
-    found = ingested(tmp_path, poisoned, mode="permissive")
-    assert (found["events"], found["bad"]) == (1000, 1)
-    assert [row["seq"] for row in events(tmp_path)] == list(range(1, 1001))
-    assert [row["seq"] for row in events(tmp_path) if row["command"] == "BAD RECORD"] == [778]
+def test_a_poisoned_parquet_record_by_mode(tmp_path: Path, poisoned: tuple[Path, int, int]) -> None:
+    path, rows, bad = poisoned
+    with pytest.raises(DatasetError, match=rf"t\.parquet: record {bad}: no command; .* it has region, command"):
+        ingested(tmp_path, path)
+    found = ingested(tmp_path, path, mode="dropmalformed")
+    assert (found["events"], found["bad"]) == (rows - 1, 1)
+    found = ingested(tmp_path, path, mode="permissive")
+    assert (found["events"], found["bad"]) == (rows, 1)
+    assert [row["seq"] for row in events(tmp_path)] == list(range(1, rows + 1))
+    assert [row["seq"] for row in events(tmp_path) if row["command"] == "BAD RECORD"] == [bad]
+
+
+@pytest.mark.parametrize("form", ["CSV", "JSONL", "PARQUET"])
+def test_records_of_a_second_file_come_after_those_of_the_first(tmp_path: Path, form: str) -> None:
+    columns = {"command": "WRITEQ TD", "queue": "KEEP"}
+    for name, regions in (("a", ["A", "A"]), ("b", ["A", ""])):
+        path = tmp_path / f"{name}.{form}"
+        if form == "PARQUET":
+            pq.write_table(pa.table({"region": [region or None for region in regions]}), path)
+        elif form == "CSV":
+            path.write_text("region,data_hex\n" + "".join(f"{region},31\n" for region in regions))
+        else:
+            path.write_text("".join(json.dumps({"region": region, "data_hex": "31"}) + "\n" for region in regions))
+    assert ingested(tmp_path, tmp_path / f"*.{form}", columns=columns, mode="permissive")["bad"] == 1
+    assert [(row["seq"], row["command"]) for row in events(tmp_path)] == [
+        (1, "WRITEQ TD"), (2, "WRITEQ TD"), ((1 << 40) + 1, "WRITEQ TD"), ((1 << 40) + 2, "BAD RECORD"),
+    ]  # fmt: skip
 
 
 def test_text_and_digits_are_in_parquet_what_they_are_in_csv(tmp_path: Path) -> None:
