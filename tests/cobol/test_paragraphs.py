@@ -129,6 +129,15 @@ def test_a_paragraph_may_end_the_program(programs, region):
         programs.perform("FEES", "E-1")  # there is no COMMAREA
 
 
+def test_a_paragraph_of_a_new_version_runs_when_the_version_was_taken(region, tmp_path):
+    source = tmp_path / "FEES.cbl"
+    programs = CobolPrograms(region, sources=[tmp_path], cache=tmp_path / "compiled")
+    for factor, fee in (("0.1", 1), ("0.3", 3)):
+        source.write_text(PROGRAM.replace("0.1", factor))
+        programs.take(programs.compile_again().modules)
+        assert programs.perform("FEES", "STANDARD-FEE").storage["WS-FEE"] == fee
+
+
 def test_names_of_paragraphs_are_checked(programs):
     with pytest.raises(UsageError, match="there is no paragraph STANDARD-FEES; did you mean STANDARD-FEE"):
         programs.perform("FEES", "STANDARD-FEES")

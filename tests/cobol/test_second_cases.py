@@ -85,6 +85,16 @@ def test_an_update_keeps_the_keys_behind_then_and_a_then_that_comes_first(place)
     )
 
 
+def test_an_update_leaves_a_case_alone_that_ended_with_an_error(place):
+    path = place / "e.case.yaml"
+    case = "  - name: {}\n    when: [{{write: INTR, records: [A]}}]\n    then:\n      queues:\n        INTR: [{}]\n"
+    path.write_text("cases:\n" + case.format("first", "X") + case.format("second", "X"))
+    first, second = run_cases(path)
+    first.error = "the state could not be compared to its end"
+    assert update_case_file(path, [first, second]) == 1
+    assert path.read_text() == "cases:\n" + case.format("first", "X") + case.format("second", "A")
+
+
 def test_coverage_of_a_second_run_adds_the_parts_of_all_processes_and_none_of_the_run_before(tmp_path, monkeypatch):
     parts = iter(
         [

@@ -53,6 +53,8 @@ PROGRAM = """\
        01  OPTS.
            05  OPT-A PIC X(3) VALUE 'OPT'.
            05  OPT-B PIC 9(3) COMP-3 VALUE 5.
+           05  OPT-X REDEFINES OPT-B.
+               10  OPT-Y PIC XX.
        77  RC PIC -(4)9.
        01  SHOWN.
            05  S-CODE PIC -(4)9.
@@ -81,6 +83,7 @@ PROGRAM = """\
              WHEN 'U' PERFORM CHANGES
              WHEN 'W' PERFORM WARNS
              WHEN 'M' PERFORM CALLS
+             WHEN 'D' CALL 'ONE' USING CC CALL 'TWO' USING REASON
              WHEN 'P' PERFORM POSITIONS
            END-EVALUATE
            GOBACK.
@@ -428,6 +431,9 @@ def test_calls_of_programs_that_are_not_there_are_answered(bank):
     bank("M", stub, group)
     assert group.calls == [{"OPTS": {"OPT-A": "OPT", "OPT-B": 5}}]
     assert bank("M", CallStub("MQOPEN", CallAnswer()))[0] == "    0"  # RETURN-CODE
+    one, two = (CallStub(name, CallAnswer()) for name in ("ONE", "TWO"))
+    bank("D", one, two)  # both on one line
+    assert (one.calls, two.calls) == ([{"CC": 0}], [{"REASON": 0}])
 
 
 @pytest.mark.cobc

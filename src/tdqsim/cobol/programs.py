@@ -229,7 +229,6 @@ class CobolPrograms:
             self._region.run()
             handle.result()
         finally:
-            self.settings.paragraph = None
             self._modules[name] = before
         return run.result
 
