@@ -188,12 +188,16 @@ def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
         assert (
             isolation.Marks(tmp_path, 0, "x").deaths("A") == 1
         )  # that of this very process, which has nothing else under way
-    for name, more in (("dead", {}), ("older", {"inputs": "y"}), ("else", {"region": ""})):
+    far = {"host": f"not-{socket.gethostname()}", "pid": os.getppid()}  # a number that lives here is another process
+    marks: list[tuple[str, dict[str, object]]] = [
+        ("dead", {}), ("far", far), ("older", {"inputs": "y"}), ("else", {"region": ""}),
+    ]  # fmt: skip
+    for name, more in marks:
         (tmp_path / f"00000.{name}.working").write_text(json.dumps(mark | {"pid": 2**22 + 1} | more))
     with pytest.raises(OSError, match="full"), isolation.Marks(tmp_path, 0, "x"):
         raise OSError("full")  # this attempt has failed, so the death is to be counted again
     with isolation.Marks(tmp_path, 0, "x") as again:
-        assert (again.deaths("A"), again.deaths("B")) == (1, 0)
+        assert (again.deaths("A"), again.deaths("B")) == (2, 0)
     assert sorted(path.name for path in tmp_path.glob("*other*")) == ["00000.other.working"]
 
 
@@ -226,18 +230,59 @@ def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
     (receipt,) = runner.run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
     assert (receipt.inputs, runner.tries) == ("x", 3)
     assert said == ["stage: a worker died; the rest is tried again"] * 2
+    runner.tries = -2  # four deaths: the fourth was the last try
+    with pytest.raises(
+        DatasetError, match=r"^stage: 1 buckets are left; run it again to continue there\. RuntimeError"
+    ):
+        runner.run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+    assert runner.tries == 2
 
 
-def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n", "f.vb: at offset 7: no block"),
+        ('Job aborted: {"message": "f.vb: its writer crashed", "ours": true} at', "f.vb: its writer crashed"),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_tasks_own_is_told_as_in_this_process_after_one_try(
+    tmp_path: Path, raised: str, told: str
+) -> None:
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
     class Failing(SparkRunner):
-        def each(self, step: Any, tasks: Any) -> list[Receipt]:
-            raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
+        tries = 0
 
-    with pytest.raises(DatasetError, match=r"^f\.vb: at offset 7: no block$"):
-        Failing().run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+        def each(self, step: Any, tasks: Any) -> list[Receipt]:
+            self.tries += 1
+            raise RuntimeError(raised)
+
+    runner = Failing()
+    with pytest.raises(DatasetError, match=f"^{told}$"):
+        runner.run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+    assert runner.tries == 1
+
+
+def test_the_heaviest_tasks_start_first_and_receipts_are_in_the_order_of_buckets(tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    def work(task: manifest.StageTask) -> Receipt:
+        begun.append(task.bucket)
+        return manifest.publish(task, "replay", [], 1, 0.0)
+
+    step = TaskStep(
+        "replay", tmp_path, [manifest.StageTask(tmp_path, n, "x", w) for n, w in enumerate((1, 5, 3, 5))], work
+    )
+    assert [receipt.bucket for receipt in LocalRunner().run(step)] == [0, 1, 2, 3]
+    assert begun == [1, 3, 2, 0]
+    manifest.write_manifest(tmp_path, "reconcile", [])
+    (tmp_path / "run.json").touch()
+    LocalRunner().run(step)  # nothing is left to do, and nothing outdated
+    assert len(begun) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "manifest", "reconcile.manifest.parquet", "replay.manifest.parquet", "run.json",
+    ]  # fmt: skip
 
 
 # what cannot be used ----------------------------------------------------------------------------------------------------
