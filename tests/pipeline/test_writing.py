@@ -474,6 +474,8 @@ def test_each_task_may_have_a_file_of_its_own(tmp_path):
         2, [["KIND=C/part", "00000"], ["KIND=C/part", "00001"], ["KIND=P/part", "00000"], ["_SUCCESS"]]
     ]  # fmt: skip
     assert [each["ID"] for each in read(tmp_path / "out", copybook_contents=COPYBOOK)] == [1, 3, 2]
+    commit_parts(options, [PartWriter(options, None).write([ROWS[:1]], 0)], overwrite=False)
+    assert sorted(each["ID"] for each in read(tmp_path / "out", copybook_contents=COPYBOOK)) == [1, 1, 2, 3]
     writer = PartWriter(read_options(given | {"path": str(tmp_path / "other" / "out")}), None)
     writer.write([ROWS], 0)
     writer.discard()

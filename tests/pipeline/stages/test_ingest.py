@@ -13,7 +13,16 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.stages import IngestRequest, LoadRequest, ReplaySpec, read_table, run_ingest, run_load, run_replay
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    LoadRequest,
+    ReplaySpec,
+    manifest,
+    read_table,
+    run_ingest,
+    run_load,
+    run_replay,
+)
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 
@@ -132,11 +141,28 @@ def test_ingest_replay_reconcile_load_from_the_command_line(
     assert (tmp_path / "out" / "KEEP.PS").read_bytes() == b"\xc1\xc2\xc3"
 
 
-def test_seed_files_are_taken_up_again(tmp_path: Path, region_directory: Path) -> None:
-    run = ingested(tmp_path, "t.csv", b"seq,data_hex\n1,C1\n2,C2\n", columns=WRITE)
+def test_seed_files_are_whole_and_regions_are_in_the_order_of_their_names(
+    tmp_path: Path, region_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ingested(tmp_path, "t.csv", b"seq,region,data_hex\n1,B,C1\n2,B,C2\n1,A,C3\n", columns=WRITE)
     run_replay(run, ReplaySpec(directory=region_directory), "local")
+    lines: list[bytes] = []
+
+    def killed(_key: bytes | None, data: bytes, **_: bool) -> str:
+        lines.append(data)
+        if len(lines) == 3:
+            raise KeyboardInterrupt
+        return f"{data.hex().upper()}\n"
+
+    monkeypatch.setattr("tdqsim.pipeline.stages.load.seed_line", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_load(LoadRequest(run, "seed", tmp_path / "out"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["A.KEEP.hex"]
+    monkeypatch.undo()
     run_load(LoadRequest(run, "seed", tmp_path / "out"))
-    assert (tmp_path / "out" / "A.KEEP.hex").read_text() == "C1\nC2\n"
+    assert (tmp_path / "out" / "B.KEEP.hex").read_text() == "C1\nC2\n"
+    run_load(LoadRequest(run, "dataset", tmp_path / "out"))
+    assert (tmp_path / "out" / "KEEP.PS").read_bytes() == b"\xc3\xc1\xc2"  # B, with more events, is in the first bucket
 
 
 def test_a_history_is_replayed_to_the_same_contents(tmp_path: Path, region_directory: Path) -> None:
@@ -193,6 +219,9 @@ def test_what_ingest_brought_is_loaded_in_order_and_stays_in_its_folder(tmp_path
     found = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert found == {"B.Q.1.hex": "C3\n", "up.Q.1.hex": "C2\nC1\n"}
     assert not list(tmp_path.glob("*.hex"))
+    manifest.outdate(run, "split.exchange")  # another ingest was killed there
+    with pytest.raises(DatasetError, match="ingest was not completed there"):
+        run_load(LoadRequest(run, "seed", tmp_path / "out", "events"))
 
 
 # journals, seeds, data queues, variable data sets ---------------------------------------------------------------------
