@@ -260,6 +260,8 @@ def test_compressed_files_are_not_read_before_their_task(tmp_path: Path, offset:
         rows(path, **given)
     path.write_bytes(gzip.compress(b"H" * offset + b"".join(wanted) + b"T" * offset))
     assert rows(path, **given) == wanted
+    path.write_bytes(gzip.compress(b"H" * offset + b"T" * offset))
+    assert rows(path, **given) == []
 
 
 @pytest.mark.slow

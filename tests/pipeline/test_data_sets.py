@@ -104,9 +104,9 @@ def test_parts_that_are_made_twice_at_once_are_right(path: Path, tmp_path: Path)
     assert ids == list(range(ROWS))
 
 
-@pytest.mark.parametrize("what", ["input", "content", "layout", "columns", "option"])
+@pytest.mark.parametrize("what", ["input", "content", "layout", "columns", "order", "option"])
 def test_what_differs_is_staged_anew(path: Path, tmp_path: Path, what: str) -> None:
-    stage, options, columns = tmp_path / "stage", dict(OPTIONS), ["ID"]
+    stage, options, columns = tmp_path / "stage", dict(OPTIONS), ["ID", "KIND"]
     copybook = tmp_path / "r.cpy"
     copybook.write_text(COPYBOOK)
     options = {"copybook": str(copybook), "record_format": "VB"}
@@ -123,6 +123,8 @@ def test_what_differs_is_staged_anew(path: Path, tmp_path: Path, what: str) -> N
         copybook.write_text(COPYBOOK.replace("KIND PIC X. 05 ID PIC 9(5)", "KIND PIC X(2). 05 ID PIC 9(4)"))
     elif what == "columns":
         columns = ["KIND"]
+    elif what == "order":
+        columns = ["KIND", "ID"]
     else:
         options["string_trimming_policy"] = "none"
     second = stage_data_set(path, stage, columns=columns, **options)

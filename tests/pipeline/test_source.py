@@ -17,6 +17,7 @@ from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table as facts_of
+from tdqsim.pipeline import splits
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.record_locations import walk_for
@@ -142,12 +143,22 @@ def test_any_bytes_are_records_or_a_clear_error(data, record_format):
 def test_lying_lengths_name_file_and_offset(tmp_path, record_format, change, words):
     path = tmp_path / "data"
     write_records(path, records(30), FORMATS[record_format])
-    path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(DatasetError) as caught:
-        table(options(path, record_format))
-    assert str(caught.value).startswith(f"{path}: record ")
-    assert ", at offset " in str(caught.value)
-    assert words in str(caught.value)
+    changed = change(path.read_bytes())
+    for head in (b"", b"head"):
+        path.write_bytes(head + changed)
+        with pytest.raises(DatasetError) as caught:
+            table(options(path, record_format, file_start_offset=str(len(head))))
+        assert str(caught.value).startswith(f"{path}: record ")
+        assert ", at offset " in str(caught.value)
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("record_format", ["VB", "VBS"])
+def test_a_block_may_have_no_records(tmp_path, record_format):
+    path = tmp_path / "data"
+    write_records(path, records(3), FORMATS[record_format])
+    path.write_bytes(path.read_bytes() + b"\0\x04\0\0" + path.read_bytes())
+    assert table(options(path, record_format))[0]["ID"].to_pylist() == [0, 1, 2] * 2
 
 
 @pytest.mark.parametrize("record_format", ["FB", "VB", "RDW", "VBS"])
@@ -167,8 +178,9 @@ def test_one_poisoned_record_is_named_wherever_it_is(tmp_path, record_format, si
     assert found.num_rows == 1199
 
 
-@pytest.mark.parametrize("size", [None, 500, 3000])
-def test_a_lying_word_in_the_middle_is_named_by_its_record(tmp_path, size):
+@pytest.mark.parametrize(("size", "chunk"), [(None, 1 << 20), (500, 1 << 20), (3000, 1 << 20), (None, 512)])
+def test_a_lying_word_in_the_middle_is_named_by_its_record(tmp_path, size, chunk, monkeypatch):
+    monkeypatch.setattr(splits, "BLOCK_CHUNK", chunk)
     path = tmp_path / "data"
     write_records(path, records(1200), FORMATS["VB"])
     data = bytearray(path.read_bytes())
@@ -235,7 +247,7 @@ def test_cobol_reads_no_empty_record(tmp_path, record_format, head, words):
         table(read_options(given_options | {"is_bdw_big_endian": "true"}, cobrix=True))
 
 
-def test_files_directories_globs_and_hidden_files(tmp_path):
+def test_files_directories_globs_and_hidden_files(tmp_path, monkeypatch):
     for name in ("b", "a", "_skip", ".skip"):
         write_records(tmp_path / name, records(3), FORMATS["FB"])
     (tmp_path / "sub").mkdir()
@@ -249,17 +261,23 @@ def test_files_directories_globs_and_hidden_files(tmp_path):
     )
     with pytest.raises(DatasetError, match="no such file"):
         table(options(tmp_path / "none"))
+    monkeypatch.chdir(tmp_path)
+    (part,) = plan(options("a"))
+    monkeypatch.chdir("sub")  # as a task may have another current directory
+    assert [batch.num_rows for batch in ReadPlan.of(options("a")).read(part)] == [3]
 
 
 def test_headers_trailers_and_offsets(tmp_path):
-    text = f"01 H. 05 A PIC X(7). {COPYBOOK} 01 T. 05 B PIC X(3)."
+    text = f"01 H. 05 A PIC X(30). {COPYBOOK} 01 T. 05 B PIC X(3)."
     path = tmp_path / "data"
-    path.write_bytes(b"HHHHHHH" + b"".join(b"<<" + r + b">" for r in records(10)) + b"TTT")
+    path.write_bytes(b"H" * 30 + b"".join(b"<<" + r + b">" for r in records(10)) + b"TTT")
     chosen = read_options({
         "path": str(path), "copybook_contents": text, "record_header_name": "H", "record_trailer_name": "T",
-        "record_start_offset": "2", "record_end_offset": "1",
+        "record_start_offset": "2", "record_end_offset": "1", "generate_record_id": "true", "input_split_records": "3",
     })  # fmt: skip
-    assert table(chosen)[0]["ID"].to_pylist() == list(range(10))
+    found, splits = table(chosen)
+    assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(10))
+    assert len(splits) == 4
 
 
 SEGMENTS = """01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 BODY PIC X(14). 05 COMPANY REDEFINES BODY. 10 NAME PIC X(14).
@@ -326,16 +344,19 @@ def test_segment_ids_begin_with_the_time_of_the_read(tmp_path):
     assert first[14:] == "_0_0"
 
 
+@pytest.mark.parametrize("chunk", [splits.CHUNK, 512])
 @pytest.mark.parametrize("record_format", FORMATS)
-def test_parts_of_so_many_records(tmp_path, record_format):
+def test_parts_of_so_many_records(tmp_path, record_format, chunk, monkeypatch):
+    monkeypatch.setattr(splits, "CHUNK", chunk)
+    monkeypatch.setattr(splits, "BLOCK_CHUNK", chunk)
     path = tmp_path / "data"
     write_records(path, records(100), FORMATS["F" if record_format == "U" else record_format])
     chosen = options(path, record_format, input_split_records="7", generate_record_id="true")
-    found, splits = table(chosen)
+    found, parts = table(chosen)
     assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(100))
-    sizes = np.diff([split.first_record for split in splits])
+    sizes = np.diff([part.first_record for part in parts])
     assert (sizes >= 7).all()
-    assert len(splits) > 100 // 20
+    assert len(parts) > 100 // 20
     if record_format not in ("VB", "VS", "VBS"):
         assert (sizes == 7).all()
 
