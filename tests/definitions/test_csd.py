@@ -114,11 +114,10 @@ def test_a_verb_with_a_parenthesis_is_an_operand():
 @pytest.mark.rule("CSD-DUPLICATE")
 def test_the_first_of_two_definitions_stays():
     text = "DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\nDEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA)\nDEFINE TDQ(Q1) GROUP(H) TYPE(EXTRA)\n"
-    found = parse_csd(text)
-    assert [(entry.resource.group, entry.resource.type) for entry in found.definitions.entries] == [
-        ("G", "INTRA"),
-        ("H", "EXTRA"),
-    ]
+    found = parse_csd(f"{text}DEFINE MAPSET(Q1) GROUP(G)\n")
+    *queues, mapset = (entry.resource for entry in found.definitions.entries)
+    assert [(queue.group, queue.type) for queue in queues] == [("G", "INTRA"), ("H", "EXTRA")]
+    assert mapset.title == "MAPSET(Q1)"
     assert [rule("CSD-DUPLICATE").message in report.message for report in found.reports] == [True]
 
 
@@ -313,6 +312,10 @@ def test_lower_case_is_folded_where_names_have_none():
         ("DEFINE WIBBLE(X) GROUP(G)\nFROB GROUP(G) X(1)\n", [(1, "WIBBLE(X)"), (2, "FROB")]),
         ("DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n  FROB GROUP(G)\n", [(2, "FROB")]),
         ("DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n  TRANSID\n", [(2, "TDQUEUE(Q0) TRANSID")]),
+        (
+            "DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n TRIGGERLEVEL(99999)\n FROB(1)\n",
+            [(2, "TDQUEUE(Q0) triggerlevel"), (3, "TDQUEUE(Q0) FROB")],
+        ),
         ("DEFINE PROGRAM(P) GROUP(G)\nFROB GROUP(G)\nFRIB\n", [(2, "FROB"), (3, "FRIB")]),
         ("DELETE GROUP(G)\nALL\nFROB ALL\n", [(1, "DELETE"), (3, "FROB")]),
         ("LIST\n  ALL\n  OBJECTS\n", [(1, "LIST")]),

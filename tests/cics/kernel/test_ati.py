@@ -391,6 +391,7 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
 ) -> None:
     region = make_region(
         define_terminal(name="T000"),  # looked at before it
+        define_transaction(name="KEPT"),
         *trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"),
     )
     starts, program = counting(drain("TRGQ"))
@@ -398,7 +399,10 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
     region.set_terminal("T000", servstatus="OUTSERVICE")
     region.set_terminal("T001", servstatus="OUTSERVICE")
     region.writeq_td("TRGQ", b"x")
+    kept: list[str] = []
+    region.register("KEPT", lambda task: kept.append(task.eib.eibtrnid))
     with region.task() as reader:
+        reader.start("KEPT", termid="T001")
         assert reader.readq_td("TRGQ") == b"x"
         if by == "QZERO":
             with pytest.raises(Condition, match="QZERO"):
@@ -407,12 +411,14 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
         region.deleteq_td("TRGQ")
     elif by == "DISCARD":
         region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+        assert "TDQUEUE(TRGQ)" in {each.resource for each in region.notices.lasting}
         region.discard_tdqueue("TRGQ")
+        assert "TDQUEUE(TRGQ)" not in {each.resource for each in region.notices.lasting}
     elif by == "SET":  # while the start is due, a SET leaves it on
         region.set_tdqueue("TRGQ", triggerlevel=1)
     region.set_terminal("T001", servstatus="INSERVICE")
     region.run()
-    assert starts == ([0] if by == "SET" else [])
+    assert (starts, kept) == ([0] if by == "SET" else [], ["KEPT"])
     if by in ("QZERO", "DELETEQ"):
         region.writeq_td("TRGQ", b"y")
         assert starts == [1]

@@ -37,6 +37,16 @@ def test_a_discarded_transaction_is_found_by_no_command(region):
         assert condition(task.start, "PAYP")[0] is Resp.TRANSIDERR
 
 
+def test_a_notice_about_a_transaction_ends_when_it_is_discarded(region):
+    region.set_transaction("PAYP", status="DISABLED")
+    with region.task() as task:
+        task.start("PAYP")
+    region.run()
+    assert "TRANSACTION(PAYP)" in {each.resource for each in region.notices.lasting}
+    region.discard_transaction("PAYP")
+    assert "TRANSACTION(PAYP)" not in {each.resource for each in region.notices.lasting}
+
+
 def test_a_trigger_of_a_discarded_transaction_says_that_there_is_none(region):
     region.discard_transaction("PAYP")
     region.writeq_td("PAYQ", b"1")
