@@ -383,7 +383,6 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
             change.moves.leave(queue.volatile)
         else:
             change.moves.drop(queue.durable)
-            meta[latch_key(queue)] = None
             meta |= {key: None for key, _ in region.committer.metas(READS + queue.name.encode() + b"/")}
     carry_out(region.committer, change, meta, change.moves.works)
     _log(task, "DFHTD0401", queue.name)

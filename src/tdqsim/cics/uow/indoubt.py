@@ -350,7 +350,7 @@ def _start_waittime(uow: UnitOfWork) -> None:
         return
 
     def over() -> None:
-        if not uow.ended and uow.waitstate is Cvda.SHUNTED and not uow._region.closed:
+        if not uow.ended and not uow._region.closed:
             uow._region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
             try:
                 _decide_alone(uow, uow.action)
