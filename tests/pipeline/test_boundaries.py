@@ -232,6 +232,18 @@ def test_a_file_whose_chains_do_not_meet_is_walked(tmp_path: Path) -> None:
     assert rows(path) == data
 
 
+def test_a_cut_without_a_boundary_is_ignored(tmp_path: Path) -> None:
+    """The chains around the second cut do not meet: the part before it reads up to the third."""
+    path = tmp_path / "data"
+    false = b"\x00\x08\x00\x00\xc1\xc1\xc1\xc1" * 4000 + b"\x00\x0e\x00\x00\xc1\xc1\xc1\xc1"
+    data = [b"\xc1" * 28] * 40_000 + [b"\x00\x00" + false] * 70 + [b"\xc2" * 28] * 40_000
+    path.write_bytes(b"".join((len(one) + 4).to_bytes(2, "big") + bytes(2) + one for one in data))
+    assert boundary(reader_of(path.read_bytes()), 2 << 20, path.stat().st_size, FILES["V"][0]) is None
+    _, parts = planned(path)
+    assert [part.start for part in parts] == [0, 1 << 20, 2 << 20, 3 << 20, 4 << 20]
+    assert rows(path) == data
+
+
 def test_a_part_that_misses_the_next_one_names_the_place_and_the_way_out(tmp_path: Path) -> None:
     """A damaged word leads past the place that a false chain gives."""
     path, damage = tmp_path / "data", (1 << 20) + 320

@@ -290,9 +290,9 @@ def test_segments(tmp_path):
     base = {"path": str(path), "copybook_contents": SEGMENTS, "record_format": "VB", "segment_field": "KIND"}
     found, _ = table(read_options(base | {"segment_filter": "P", "generate_record_id": "true"}))
     assert found["Record_Id"].to_pylist() == [1, 3, 5]
-    found, _ = table(
-        read_options(base | {"redefine_segment_id_map:0": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => P,X"})
-    )
+    maps = ["COMPANY => C", "PERSON => P,Y", "PERSON => X"]
+    maps_by_option = {f"redefine-segment-id-map:{number}": each for number, each in enumerate(maps)}
+    found, _ = table(read_options(base | maps_by_option))
     assert [row is None for row in found["COMPANY"].to_pylist()] == [False, True] * 3
     assert found["PERSON"].to_pylist()[1] == {"FIRST": "text", "NUMBER_OF": 1}
 
@@ -497,6 +497,16 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"segment_id_level0": "A"}, "needs segment_field"),
         ({"segment_id_level1": "A", "segment_field": "KIND"}, "not all levels above"),
         ({"segment_id_levelx": "A", "segment_field": "KIND"}, "segment_id_level0 and so on"),
+        ({"segment_id_level0": "A", "segment_id_level00": "B", "segment_field": "KIND"}, "each once"),
+        ({"redefine_rule:0": "A-B => true", "redefine_rule:1": "a_B => true"}, "a_B has a rule already"),
+        (
+            {
+                "copybook_contents": f"01 H. 05 A PIC X. {COPYBOOK}",
+                "record_header_name": "H",
+                "record_trailer_name": "h",
+            },
+            "record_header_name and record_trailer_name name the same record, H",
+        ),
         ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1}}'}, "TEXT is not a table"),
         ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1.5}}'}, "must be JSON"),
         ({"copybook_contents": COPYBOOK, "non_terminals": "TEXT"}, "TEXT is not a group"),
