@@ -179,6 +179,7 @@ def test_files_are_cut_by_arithmetic_and_give_all_records_once(tmp_path: Path, r
     _, parts = planned(path, record_format=record_format)
     assert len(parts) > 7
     assert [part.start for part in parts] == [number << 20 for number in range(len(parts))]
+    assert planned(path, record_format=record_format, input_split_size_mb="0")[1] == parts  # a megabyte is the least
     assert rows(path, record_format=record_format) == wanted
 
 

@@ -491,6 +491,10 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"segment-children:0": "A = B", "segment_field": "KIND"}, "PARENT => CHILD"),
         ({"segment-children:0": "A => B, B", "segment_field": "KIND"}, "b is below more than one segment"),
         (
+            {"segment-children:0": "A => B, C", "segment-children:1": "a => c", "segment_field": "KIND"},
+            "c is below more than one segment",
+        ),
+        (
             {"segment-children:0": "A => B", "segment_field": "KIND", "mode": "failfast"},
             "and mode=failfast exclude each other",
         ),
