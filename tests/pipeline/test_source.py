@@ -248,6 +248,9 @@ def test_cobol_reads_no_empty_record(tmp_path, record_format, head, words):
 
 
 def test_files_directories_globs_and_hidden_files(tmp_path, monkeypatch):
+    tmp_path /= ".hidden"  # above the directory that is read
+    (tmp_path / "_staging").mkdir(parents=True)
+    write_records(tmp_path / "_staging" / "d", records(9), FORMATS["FB"])
     for name in ("b", "a", "_skip", ".skip"):
         write_records(tmp_path / name, records(3), FORMATS["FB"])
     (tmp_path / "sub").mkdir()

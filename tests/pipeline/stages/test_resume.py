@@ -203,8 +203,8 @@ def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
 
 def test_a_death_between_two_regions_is_that_of_neither(tmp_path: Path) -> None:
     with isolation.Marks(tmp_path, 0, "x") as first:
-        with first.working_on("A"):
-            pass
+        with pytest.raises(KeyError), first.working_on("A"):
+            raise KeyError("no such account")
         (path,) = tmp_path.glob("*.working")
         dead = json.loads(path.read_text()) | {"pid": 2**22 + 1}
     path.write_text(json.dumps(dead))
