@@ -70,6 +70,17 @@ def test_everything(tmp_path):
     assert (found.dd["RDR"].sysout, found.dd["SYSUDUMP"].dummy) == ("A,INTRDR", "YES")
 
 
+def test_every_path_is_absolute_once_loaded(tmp_path):
+    text = (
+        "dd:\n  IN:\n    path: a\n    concatenation:\n    - {path: b}\n    - {path: c}\n"
+        "layouts:\n  AAAA: a.cpy\n  BBBB: {path: b.cpy}\npolicy: p.yaml\nmachine: m.yaml\n"
+    )
+    found, place = load_region_file(write(tmp_path, text)), tmp_path.resolve()
+    assert [card.path for card in found.dd["IN"].concatenation] == [str(place / "b"), str(place / "c")]
+    assert [found.layouts[name].path for name in ("AAAA", "BBBB")] == [str(place / "a.cpy"), str(place / "b.cpy")]
+    assert (found.policy, found.machine) == (str(place / "p.yaml"), str(place / "m.yaml"))
+
+
 @pytest.mark.parametrize("text", ["", "# nothing\n", "dd:\nstart_transactions:\n"])
 def test_nothing_given(tmp_path, text):
     found = load_region_file(write(tmp_path, text))
@@ -116,6 +127,11 @@ def test_the_file_itself_can_be_named(tmp_path):
         ("dd:\n  A: {path: x, lrecl: [80]}\n", [(2, "dd.A.lrecl")]),
         ("applid: [A]\nseed: {a: b}\nsupplied_queues: []\n", [(1, "applid"), (2, "seed"), (3, "supplied_queues")]),
         ("dd:\n  A: {recfm: FB}\n", [(2, "DD A")]),
+        (
+            "dd:\n  A:\n    path: x\n    concatenation:\n    - path: y\n    - path: [z]\n",
+            [(6, "dd.A.concatenation.1.path")],
+        ),
+        ("layouts:\n  AAAA: a\n  BBBB: {path: [b]}\npolicy: [a]\n", [(3, "layouts.BBBB.path"), (4, "policy")]),
         ("dd: [A]\n", [(1, "dd")]),
         ("dd:\n  A: x\n", [(2, "dd.A")]),
         ("\ntime_zone: Atlantis\n", [(2, "time_zone")]),
