@@ -279,6 +279,7 @@ def test_a_client_that_does_not_read_is_not_read_from(served, connect):
     for _ in range(300):  # those of the other one have their turns between them
         assert other.ask(2, peek, template=28).request == 0x8003
     assert connection._transport.get_write_buffer_size() < 4 << 20
+    assert not connection._transport.is_reading()
     for number in range(count):
         assert client.answer().correlation == number
     writer.join(300)
