@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
@@ -158,15 +159,16 @@ def test_traffic_reaches_the_second_queue() -> None:
 
 
 def test_the_limits_of_runs_and_traffic_are_those_that_are_given() -> None:
+    any_found = partial(find, settings=settings(phases=[Phase.generate], max_examples=500))
     fault = Fault("IOERR", command="READQ TD")
-    assert find(runs(tasks=9), lambda run: any(task == 9 for _step, task in run.schedule.deviations))
-    assert len(find(runs(switches=5), lambda run: len(run.schedule.deviations) == 5).schedule.deviations) == 5
-    assert len(find(runs(faults=[fault], max_faults=2), lambda run: len(run.faults.faults) == 2).faults.faults) == 2
+    assert any_found(runs(tasks=9), lambda run: any(task == 9 for _step, task in run.schedule.deviations))
+    assert any_found(runs(switches=5), lambda run: len(run.schedule.deviations) == 5)
+    assert any_found(runs(faults=[fault], max_faults=2), lambda run: len(run.faults.faults) == 2)
     some = scenarios(QUEUES, {"IN": st.just(b"x"), "OUT": st.just(b"y")}, commands=["READQ TD"], tasks=2, requests=2)
-    assert find(some, lambda traffic: any(("READQ TD", "OUT", b"") in each for each in traffic.tasks))
+    assert any_found(some, lambda traffic: any(("READQ TD", "OUT", b"") in each for each in traffic.tasks))
     for more in (lambda traffic: len(traffic.tasks) > 2, lambda traffic: max(map(len, traffic.tasks)) > 2):
         with pytest.raises(NoSuchExample):
-            find(some, more, settings=settings(max_examples=200))
+            find(some, more, settings=settings(max_examples=50))
 
 
 def test_a_run_has_its_options() -> None:
