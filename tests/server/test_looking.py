@@ -355,8 +355,8 @@ def test_to_explain_a_data_set_that_is_read_far_lets_others_have_their_turns(tmp
         region.set_tdqueue("DATA", openstatus="OPEN")
         for _each in range(1999):
             region.readq_td("DATA")
-        found = explain(region._core, "DATA", pause=lambda: turn.append("another's"))
+        found = explain(region._core, "DATA", size=1, pause=lambda: turn.append("another's"))
         assert found.commands["READQ TD"].outcome == "NORMAL"
         assert bool(turn) == turns  # where records are of one length nothing is read before the next one
         assert region.readq_td("DATA")[:4] == b"1999"
-        assert explain(region._core, "DATA").commands["READQ TD"].outcome == "QZERO"
+        assert explain(region._core, "DATA", size=1).commands["READQ TD"].outcome == "QZERO"

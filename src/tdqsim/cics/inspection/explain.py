@@ -82,7 +82,7 @@ def explain(
     name: str,
     *,
     task: TaskBase | None = None,
-    size: int = 1,
+    size: int,
     record: bytes | None = None,
     pause: Callable[[], object] | None = None,
     kind: str = "TDQUEUE",
