@@ -138,6 +138,9 @@ def test_names_are_taken_as_they_are(job, fifo):
         with pytest.raises(EscapeMessage) as caught:
             job.call("QMHQRDQD", bytearray(8), b4(8), e("RDQD0100"), name20(name, library))
         assert caught.value.message_id == message
+        with pytest.raises(EscapeMessage) as caught:
+            job.call("QRCVDTAQ", e(f"{name:10}"), e(f"{library:10}"), bytearray(3), bytearray(8), 0)
+        assert caught.value.message_id == message
 
 
 def test_only_the_first_eight_bytes_of_a_format_count(job, fifo):

@@ -149,9 +149,8 @@ def _send(job: JobCore, arguments: Arguments) -> None:
 
 def _receive(job: JobCore, arguments: Arguments) -> None:
     name, library = arguments.name(0), arguments.name(1)
-    wait = wait_nanoseconds(
-        job, name, library, arguments.number(4), arguments.text(13) if arguments.has(13) else "*SEC"
-    )
+    units = arguments.text(13) if arguments.has(13) else "*SEC"
+    wait = wait_nanoseconds(job, (name, library), arguments.number(4), units)
     key, order, sender_length = None, "", 0
     arguments.writable(2, LIMITS["length_digits"] // 2 + 1)
     if arguments.has(9):

@@ -84,9 +84,9 @@ def qrcvdtaq(
         check_flags(remove=remove)
         _check_size(receiver_size)
     try:
-        wait_ns = (
-            0 if wait is _NOW and wait_units == "*SEC" else wait_nanoseconds(core, name, library, wait, wait_units)
-        )
+        wait_ns: int | None = 0
+        if wait is not _NOW or wait_units != "*SEC":
+            wait_ns = wait_nanoseconds(core, place(name, library), wait, wait_units)
         entry = receive_entry(core, name, library, wait_ns, key_order, key, remove)
     except BARE as error:
         raise_wrong_type(error, "qrcvdtaq", qrcvdtaq, (job, name, library), {})
@@ -299,15 +299,15 @@ def qclrdtaq(job: JobCore, name: str, library: str = "", key_order: KeyOrder = "
     return removed
 
 
-def wait_nanoseconds(job: JobCore, name: str, library: str, wait: int, units: str = "*SEC") -> int | None:
-    """The wait time of a receive in nanoseconds; None for an endless one.
+def wait_nanoseconds(job: JobCore, asked: tuple[str, str], wait: int, units: str = "*SEC") -> int | None:
+    """The wait time of a receive from ``asked`` (name and library) in nanoseconds; None for an endless one.
 
     Raises:
         EscapeMessage: CPF2472, it is more than 99999, or the units are not valid.
         ParameterError: it is not a whole number.
     """
     job.check_usable()
-    job.operation = ("QRCVDTAQ", *place(name, library))
+    job.operation = ("QRCVDTAQ", *asked)
     if not isinstance(wait, int) or isinstance(wait, bool):
         raise ParameterError(
             f"wait {wait!r}: a whole number of seconds (or milliseconds, wait_units='*MSEC') is needed"
