@@ -139,6 +139,10 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
     job = system.job("A", "QSECOFR")
     job.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
     job.qsnddtaq("TEMP", "QTEMP", b"x")
+    job.crtlib("GONE")
+    job.crtjrn("GONE/JRN")
+    job.strjrnobj("QTEMP/TEMP", "GONE/JRN")
+    job.dltlib("GONE")  # ends the journaling of a queue that is not stored
     job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
     job.qsnddtaq("WORK", "QGPL", b"kept")
     system.write_out()

@@ -351,7 +351,8 @@ class ObjectTable:
             if work is not None:
                 works.append(work)
         for queue in ended:
-            meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
+            if queue.number in self._objects:  # one in a QTEMP is not stored
+                meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
         return meta, works
 
     def _removed(self, objects: Sequence[SystemObject]) -> None:
