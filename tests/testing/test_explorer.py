@@ -83,6 +83,31 @@ def test_three_tasks_on_two_queues_end_and_no_order_is_run_twice() -> None:
     assert found.schedules == len(ends) == ends.total() == len(classes(programs))
 
 
+@pytest.mark.parametrize("method", ["pct", "exhaustive"])
+def test_a_branch_that_is_not_finished_is_continued_after_a_later_one(method: str) -> None:
+    """Between the first choice and the next one there are turns of a single task, which begins another branch too."""
+    ends: Counter[tuple[bytes, bytes]] = Counter()
+
+    def starts(task: Task) -> None:
+        task.writeq_td("PHY", b"0")
+        task.writeq_td("NOA", b"2")
+        for name in (b"a", b"b"):
+            task.start("NEXT", name)
+
+    def scenario(stage: Stage) -> None:
+        region = stage.region(QUEUES)
+        region.register("NEXT", lambda task: task.writeq_td("NOB", task.retrieve()))
+        region.start(lambda task: task.writeq_td("NOA", b"1"))
+        region.start(starts)
+        region.run()
+        ends[b"".join(region.peek("NOA")), b"".join(region.peek("NOB"))] += 1
+
+    found = explore(scenario, 500, method=method)
+    assert found.complete
+    assert set(ends) == {(b"12", b"ab"), (b"12", b"ba"), (b"21", b"ab"), (b"21", b"ba")}
+    assert found.schedules == found.distinct == ends.total()
+
+
 def classes(programs: tuple[tuple[str, ...], ...]) -> set[tuple[bytes, bytes]]:
     """The slow model: all orders of the writes, by merging the programs in every way."""
     writes = [number for number, names in enumerate(programs) for _ in names]

@@ -56,14 +56,11 @@ def _predecessors(turns: Sequence[TaskTurn]) -> tuple[list[int], list[tuple[int,
         if turn.fresh:
             begin = at
         mask = (1 << begin) - 1
-        asleep = True  # until the turn in which it was made ready, or its own last turn
         for earlier in range(at - 1, begin - 1, -1):
             other = turns[earlier]
-            woke = asleep and turn.number in other.woke
-            if woke or other.number == turn.number:
-                asleep = False
             if mask >> earlier & 1:
                 continue
+            woke = turn.number in other.woke
             if woke or _conflict(other, turn):
                 mask |= before[earlier] | 1 << earlier
                 if not woke and other.number != turn.number:
@@ -197,7 +194,7 @@ class Walk(Policy):
             self._asleep = {
                 number: footprint
                 for number, footprint in asleep.items()
-                if number != turn.number and not footprint.conflicts(turn.footprint)
+                if not footprint.conflicts(turn.footprint)
             }
 
     def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:
