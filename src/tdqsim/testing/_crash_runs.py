@@ -298,7 +298,6 @@ class _Run(Generic[Subject]):
             try:
                 world.watch(points)
                 self._act(world, points, told)
-                points.forget()
                 ring = world.deadlock()
                 whole = True
             except Redundant:
@@ -363,7 +362,6 @@ class _Run(Generic[Subject]):
                 world.close(clean=False)
                 raise UsageError(f"point {point} is not reached: the scenario does not do the same each time")
             store = world.fail(points.victim)
-            points.forget()
             if points.image is not None:
                 tear(store, points.image, synced=world.synced)
             try:
