@@ -405,7 +405,8 @@ def test_the_operation_table_is_what_the_manual_says():
     for name in ("QRCVDTAQ", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM"):
         assert rows[name]["object_authority"] == "OBJOPR READ"
     assert rows["QMHQCDQ"]["object_authority"] == "OBJMGT"
-    assert {row["library_authority"] for row in rows.values()} == {"EXECUTE"}
+    asked = {name: row["library_authority"] for name, row in rows.items() if row["library_authority"] != "EXECUTE"}
+    assert asked == {"MOVOBJ": "DLT EXECUTE", "RNMOBJ": "UPD EXECUTE"}
 
 
 @pytest.mark.rule("DTAQ-AUTHORITY-LIBRARY")
@@ -552,7 +553,8 @@ def test_moving_and_renaming_refuse(system, officer, other, work):
         (lambda: officer.movobj("APPLIB/WORK", "NOLIB"), "CPF2110"),
         (lambda: officer.rnmobj("APPLIB/NOWHERE", "X"), "CPF2105 Object NOWHERE in APPLIB type \\*DTAQ not found"),
         (lambda: officer.movobj("NOLIB/WORK", "ARCHIVE"), "CPF2110"),
-        (lambda: officer.movobj("QTEMP/TEMP", "ARCHIVE"), "QTEMP"),
+        (lambda: officer.movobj("QTEMP/TEMP", "ARCHIVE"), "to move a data queue out of QTEMP is not simulated"),
+        (lambda: officer.movobj("APPLIB/WORK", "QTEMP"), "no object can be moved into QTEMP"),
     ):
         with pytest.raises(Exception, match=message):
             call()
@@ -561,6 +563,42 @@ def test_moving_and_renaming_refuse(system, officer, other, work):
         officer.rnmobj("APPLIB/WORK", "NEW")
     with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF2189"):
         anna.rnmobj("APPLIB/WORK", "NEW")
+
+
+def test_moving_to_the_current_library_and_renaming_in_qtemp(officer, work):
+    officer.command("MOVOBJ APPLIB/WORK *DTAQ *CURLIB")
+    assert officer.qmhqrdqd("WORK", "QGPL").data_queue_library_used == "QGPL"
+    officer.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
+    officer.rnmobj("QTEMP/TEMP", "NEW")
+    assert officer.qmhqrdqd("NEW", "QTEMP").data_queue_name_used == "NEW"
+
+
+@pytest.mark.rule("DTAQ-MOVE-LIBRARY")
+@pytest.mark.parametrize(
+    ("source", "target", "moves"),
+    [
+        ("*DLT *EXECUTE", "*ADD *READ", True),
+        ("*EXECUTE", "*ADD *READ", False),
+        ("*DLT", "*ADD *READ", False),
+        ("*DLT *EXECUTE", "*ADD", False),
+        ("*DLT *EXECUTE", "*READ", False),
+        ("*UPD *EXECUTE", "", True),
+        ("*EXECUTE", "", False),
+        ("*UPD", "", False),
+    ],
+)
+def test_moving_and_renaming_need_authority_to_the_libraries(system, officer, source, target, moves):
+    for name, authority in (("OLD", source), ("NEW", target)):
+        officer.crtlib(name, aut="*EXCLUDE")
+        if authority:
+            officer.grtobjaut(name, "ANNA", authority, objtype="*LIB")
+    officer.crtdtaq("OLD/Q", maxlen=10, aut="*ALL")
+    with system.job(user="ANNA") as anna:
+        call, to = (anna.movobj, "NEW") if target else (anna.rnmobj, "R")
+        if moves:
+            call("OLD/Q", to)
+        else:
+            expect_rule("DTAQ-MOVE-LIBRARY", call, "OLD/Q", to)
 
 
 @pytest.mark.rule("DTAQ-LOCK-STEPPED")

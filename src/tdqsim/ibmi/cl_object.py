@@ -19,6 +19,8 @@ from tdqsim.ibmi.queue import DataQueue
 _SCOPES = ("*JOB", "*THREAD")
 _CHECKED = ("*DTAQ", "*LIB", "*JRN", "*JRNRCV", "*PGM", "*USRPRF")
 _NOT_ALLOCATED = {"ALCOBJ": "CPF1085", "DLCOBJ": "CPF1005"}
+_TO_LIBRARY = frozenset({"ADD", "READ"})
+"""The authorities to the library that an object is moved to."""
 _Place = Callable[[DataQueue], tuple[str, str]]
 
 
@@ -172,14 +174,19 @@ def movobj(job: JobCore, obj: str, tolib: str, *, library: str = "") -> None:
 
     Args:
         obj: ``LIB/NAME``, or a name.
-        tolib: the library to move it to.
+        tolib: the library to move it to, or ``*CURLIB``; it cannot be QTEMP.
         library: its library now, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
         EscapeMessage: CPF2105 and CPF2110 not found, CPF2112 the name exists there, CPF2114 in use, CPF2189 and
             CPF2182 not authorized.
+        ParameterError: ``tolib`` is QTEMP, or the queue is in QTEMP: to move it out is not simulated.
     """
     target = object_name(tolib, "tolib")
+    if target == "QTEMP":
+        raise ParameterError("tolib QTEMP: no object can be moved into QTEMP")
+    if target == "*CURLIB":
+        target = job.current()
     name, before = _change_place(job, "MOVOBJ", (obj, library), lambda queue: (target, queue.name), "QM")
     job.log(job.message("CPC2193", name, before, DTAQ, target))
     job.give_turn()
@@ -228,10 +235,11 @@ def _places(
     target = job.library(library)
     if target is None:
         job.fail("CPF2110", library)
-    if not target.number or not holder.number:
-        raise ParameterError("a data queue in QTEMP cannot be moved or renamed")
-    if target is not holder and "ADD" not in job.granted(target):
-        job.fail("CPF2182", library)
+    if target is not holder:
+        if not holder.number:
+            raise ParameterError(f"obj {queue.qualified}: to move a data queue out of QTEMP is not simulated")
+        if not _TO_LIBRARY <= job.granted(target):
+            job.fail("CPF2182", library)
     if ("*DTAQ", name) in target.objects:
         job.fail("CPF2112", *object_values("CPF2112", name, library, "*DTAQ"))
     return holder, queue, target, name
