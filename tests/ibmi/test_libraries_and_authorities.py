@@ -75,6 +75,7 @@ def test_a_library_that_must_stay_stays_whole(system, officer, anna):
     officer.crtdtaq("L1/A", maxlen=5)
     officer.crtdtaq("L1/B", maxlen=5)
     expect_rule("DTAQ-LIB-DELETE-REFUSED", anna.dltlib, "L1")
+    expect_rule("DTAQ-LIB-DELETE-SYSTEM", officer.dltlib, "QTEMP")
     for name in ("QSYS", "QGPL"):
         expect_rule("DTAQ-LIB-DELETE-SYSTEM", officer.dltlib, name)
         with pytest.raises(TdqError, match="belongs to the system"):

@@ -59,10 +59,10 @@ def dltlib(job: JobCore, lib: str) -> None:
     """
     job.begin("DLTLIB", "", lib)
     name = new_name(lib, "lib")
-    library = job.system.objects.libraries.get(name)
+    library = job.library(name)
     if library is None:
         job.fail("CPF2110", name)
-    if name in SHIPPED_LIBRARIES:
+    if name in (*SHIPPED_LIBRARIES, "QTEMP"):
         job.fail("CPF2129", name)
     if name in job.library_list():
         job.fail("CPF2167", name)
