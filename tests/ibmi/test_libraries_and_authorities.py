@@ -187,10 +187,11 @@ def test_a_deleted_library_stays_away_over_a_restart(tmp_path):
         assert list(system.queues()) == []
 
 
-@pytest.mark.rule("DTAQ-LIBL-COMMANDS", "DTAQ-LIBL-TWICE")
+@pytest.mark.rule("DTAQ-LIBL-COMMANDS", "DTAQ-LIBL-TWICE", "DTAQ-LIBL-AUTHORITY")
 def test_the_library_list(system, anna):
     for name in ("ONE", "TWO", "THREE"):
         system.crtlib(name)
+    system.crtlib("SECRET", aut="*EXCLUDE")
     anna.chglibl(["ONE", "TWO"], curlib="THREE")
     assert (anna.user_libraries, anna.current_library) == (("ONE", "TWO"), "THREE")
     anna.chglibl("*SAME", "*CRTDFT")
@@ -199,6 +200,8 @@ def test_the_library_list(system, anna):
     anna.addlible("QGPL", "*LAST")
     assert anna.user_libraries == ("ONE", "THREE", "TWO", "QGPL")
     expect_rule("DTAQ-LIBL-TWICE", anna.addlible, "ONE")
+    for act, *given in ((anna.addlible, "SECRET"), (anna.chgcurlib, "SECRET"), (anna.chglibl, ["ONE", "SECRET"])):
+        expect_rule("DTAQ-LIBL-AUTHORITY", act, *given)
     for wrong, message_id in (
         (lambda: anna.rmvlible("QTEMP"), "CPF2104"),
         (lambda: anna.addlible("APPLIB", ("*BEFORE", "QTEMP")), "CPF2149"),
@@ -438,9 +441,9 @@ def test_groups_count_when_the_user_is_not_named(system, officer):
 def test_authority_to_a_library_can_be_granted_and_revoked(system, officer, anna):
     system.crtlib("PRIVATE", aut="*EXCLUDE")
     officer.crtdtaq("PRIVATE/Q", maxlen=5, aut="*ALL")
-    anna.addlible("PRIVATE")
     expect_rule("DTAQ-AUTHORITY-LIBRARY", anna.qsnddtaq, "Q", "PRIVATE", b"x")
     officer.grtobjaut("PRIVATE", "ANNA", "*USE", objtype="*LIB")
+    anna.addlible("PRIVATE")
     anna.qsnddtaq("Q", "*LIBL", b"x")
     officer.rvkobjaut("PRIVATE", "ANNA", "*ALL", objtype="*LIB")
     expect_rule("DTAQ-AUTHORITY-LIBRARY", anna.qsnddtaq, "Q", "*LIBL", b"x")  # a library is looked at each time

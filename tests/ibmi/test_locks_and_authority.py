@@ -415,8 +415,9 @@ def test_the_library(system, officer):
     officer.crtdtaq(dtaq="PRIVATE/WORK", maxlen=10, aut="*ALL")
     with system.job(user="ANNA") as job:
         expect_rule("DTAQ-AUTHORITY-LIBRARY", job.qsnddtaq, "WORK", "PRIVATE", b"x")
-        with pytest.raises(Exception, match="CPF9820"):
-            job.crtdtaq(dtaq="PRIVATE/MINE", maxlen=10)
+        for text in ("CRTDTAQ PRIVATE/MINE 10", "CRTJRN PRIVATE/MINE", "CRTJRNRCV PRIVATE/MINE"):
+            with pytest.raises(Exception, match="CPF9820"):
+                job.command(text)
 
 
 @pytest.mark.rule("DTAQ-AUTHORITY-CACHE")

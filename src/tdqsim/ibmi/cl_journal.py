@@ -25,7 +25,7 @@ def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
         library: its library; by default the current one.
 
     Raises:
-        EscapeMessage: CPF7010 it exists, CPF9810 no such library.
+        EscapeMessage: CPF7010 it exists, CPF9810 no such library, CPF9820 not authorized to it.
         ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a receiver.
     """
     job.begin("CRTJRNRCV")
@@ -46,7 +46,7 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: str | Sequence[
 
     Raises:
         EscapeMessage: CPF7010 it exists, CPF7015 a receiver is attached to a journal, CPF9801 a receiver does not
-            exist, CPF9810 no such library.
+            exist, CPF9810 no such library, CPF9820 not authorized to it.
         ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a journal.
     """
     name, library = place(jrn, library, default=job.current())
@@ -72,6 +72,8 @@ def _new_in(job: JobCore, keyword: str, name: str, library: str, kind: str) -> t
     new_name(name, keyword)
     if not holder.number:
         raise ParameterError(f"{keyword}: journals and receivers cannot be in QTEMP")
+    if not {"READ", "ADD"} <= job.granted(holder):
+        job.fail("CPF9820", wanted)
     if (kind, name) in holder.objects:
         job.fail("CPF7010", *object_values("CPF7010", name, holder.name, kind))
     return holder, name

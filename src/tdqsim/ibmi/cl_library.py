@@ -145,7 +145,7 @@ def chgcurlib(job: JobCore, curlib: str) -> None:
     """Change the job's current library; ``*CRTDFT`` sets none, so that QGPL is used.
 
     Raises:
-        EscapeMessage: CPF2110 there is no such library.
+        EscapeMessage: CPF2110 there is no such library, CPF2182 not authorized to it.
     """
     job.begin("CHGCURLIB")
     _set_current(job, curlib)
@@ -153,13 +153,17 @@ def chgcurlib(job: JobCore, curlib: str) -> None:
 
 
 def _set_current(job: JobCore, curlib: str) -> None:
-    job.set_current_library("" if curlib == "*CRTDFT" else _existing(job, curlib))
+    job.set_current_library("" if curlib == "*CRTDFT" else _usable(job, curlib))
 
 
-def _existing(job: JobCore, library: str) -> str:
+def _usable(job: JobCore, library: str) -> str:
+    """The name of a library for the library list: it must exist, and the user needs ``*USE`` to it."""
     wanted = object_name(library, "library")
-    if job.library(wanted) is None:
+    found = job.library(wanted)
+    if found is None:
         job.fail("CPF2110", wanted)
+    if not AUTHORITIES["*USE"] <= job.granted(found):
+        job.fail("CPF2182", wanted, rule="DTAQ-LIBL-AUTHORITY")
     return wanted
 
 
@@ -172,12 +176,12 @@ def addlible(job: JobCore, lib: str, position: str | tuple[str, str] = "*FIRST")
         position: ``*FIRST``, ``*LAST``, or a pair: ``("*AFTER", "LIB")``, ``("*BEFORE", "LIB")``.
 
     Raises:
-        EscapeMessage: CPF2110 there is no such library, CPF2103 it is in the list already, CPF2149 the library that
-            the position names is not in the list.
+        EscapeMessage: CPF2110 there is no such library, CPF2182 not authorized to it, CPF2103 it is in the list
+            already, CPF2149 the library that the position names is not in the list.
         ParameterError: a position that does not exist.
     """
     job.begin("ADDLIBLE")
-    wanted = _existing(job, lib)
+    wanted = _usable(job, lib)
     if wanted in job.user_libraries:
         job.fail("CPF2103", wanted)
     at = _place_in_list(job, position)
@@ -220,13 +224,14 @@ def chglibl(job: JobCore, libl: str | Sequence[str] = "*SAME", curlib: str = "*S
         curlib: the current library, ``*CRTDFT`` for none, or ``*SAME``.
 
     Raises:
-        EscapeMessage: CPF2110 a library does not exist, CPF2184 one is named twice; nothing has changed.
+        EscapeMessage: CPF2110 a library does not exist, CPF2182 not authorized to one, CPF2184 one is named twice;
+            nothing has changed.
         ParameterError: more than 250 libraries.
     """
     job.begin("CHGLIBL")
     wanted = job.user_libraries if libl == "*SAME" else _list(job, libl)
     if curlib not in ("*SAME", "*CRTDFT"):
-        _existing(job, curlib)
+        _usable(job, curlib)
     job.set_user_libraries(wanted)
     if curlib != "*SAME":
         _set_current(job, curlib)
@@ -237,7 +242,7 @@ def _list(job: JobCore, libl: str | Sequence[str]) -> list[str]:
     names = [] if libl == "*NONE" else several_names(libl)
     if len(names) > LIMITS["library_list_maximum"]:
         raise ParameterError(f"libl: at most {LIMITS['library_list_maximum']} libraries, got {len(names)}")
-    libraries = [_existing(job, name) for name in names]
+    libraries = [_usable(job, name) for name in names]
     if len(set(libraries)) < len(libraries):
         job.fail("CPF2184")
     return libraries

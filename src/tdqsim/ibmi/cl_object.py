@@ -19,8 +19,6 @@ from tdqsim.ibmi.queue import DataQueue
 _SCOPES = ("*JOB", "*THREAD")
 _CHECKED = ("*DTAQ", "*LIB", "*JRN", "*JRNRCV", "*PGM", "*USRPRF")
 _NOT_ALLOCATED = {"ALCOBJ": "CPF1085", "DLCOBJ": "CPF1005"}
-_TO_LIBRARY = frozenset({"ADD", "READ"})
-"""The authorities to the library that an object is moved to."""
 _Place = Callable[[DataQueue], tuple[str, str]]
 
 
@@ -238,7 +236,7 @@ def _places(
     if target is not holder:
         if not holder.number:
             raise ParameterError(f"obj {queue.qualified}: to move a data queue out of QTEMP is not simulated")
-        if not _TO_LIBRARY <= job.granted(target):
+        if not {"ADD", "READ"} <= job.granted(target):
             job.fail("CPF2182", library)
     if ("*DTAQ", name) in target.objects:
         job.fail("CPF2112", *object_values("CPF2112", name, library, "*DTAQ"))
