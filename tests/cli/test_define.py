@@ -202,6 +202,13 @@ def test_check_warns_of_names_that_lead_to_nothing(
     assert found["warnings"]
 
 
+def test_a_ring_is_told_once_by_the_queues_in_it(tdq: Tdq, good: Path) -> None:
+    good.write_text("group: G\ntdqueue:\n- {name: TAIL, type: INDIRECT, indirectname: AQ}\n" + RING.split("\n", 2)[2])
+    assert tdq("check", good).err.splitlines() == [
+        f"tdq: warning: {good}:4: TDQUEUE(AQ) indirectname = 'BQ': leads back to itself: AQ leads to BQ leads to AQ"
+    ]
+
+
 def test_check_of_files_warns_of_a_trigger_that_waits_for_a_terminal_of_none_of_them(tdq: Tdq, good: Path) -> None:
     good.write_text(TRIGGERED)
     ended = tdq("check", good)

@@ -330,17 +330,20 @@ def _no_program(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
 
 
 def indirect_rings(definitions: Definitions) -> Iterator[Problem]:
-    """Rings of indirect queues."""
+    """Rings of indirect queues: each once, at the queue of it that is met first."""
     entries = {entry.resource.resource_name: entry for entry in definitions.entries if entry.resource.kind == "TDQUEUE"}
-    for name, entry in entries.items():
-        way = [name]
-        while following := getattr(entries[way[-1]].resource, "indirectname", ""):
-            if following == name:
-                ring = " leads to ".join([*way, name])
-                yield _at(entry, "indirectname", way[1] if len(way) > 1 else name, f"leads back to itself: {ring}")
-            if following in way or following not in entries:
-                break
+    followed: set[str] = set()
+    for name in entries:
+        way: list[str] = []
+        following = name
+        while following in entries and following not in followed:
+            followed.add(following)
             way.append(following)
+            following = getattr(entries[following].resource, "indirectname", "")
+        if following in way:
+            ring = [*way[way.index(following) :], following]
+            reason = f"leads back to itself: {' leads to '.join(ring)}"
+            yield _at(entries[following], "indirectname", ring[1], reason)
 
 
 def _at(entry: GroupEntry, attribute: str, value: str, message: str) -> Problem:
