@@ -61,6 +61,38 @@ def test_a_call_is_carried_out_in_the_engines_thread(engine):
     assert engine.submit(threading.get_ident).result(LONG) == there == engine.dispatcher.thread
 
 
+def resting(engine: Engine, act: Any) -> Any:
+    """Call ``while_resting`` until the engine rests."""
+    while (answer := engine.while_resting(act)) is None:
+        pass
+    return answer
+
+
+def test_while_the_engine_rests_a_call_is_made_in_the_callers_thread(engine):
+    gate, fired = Gate(engine), threading.Event()
+    waits = engine.submit(gate.wait)
+    engine.wait_until(gate.somebody_waits).result(LONG)
+    assert resting(engine, lambda: (gate.unlock(), engine.dispatcher.thread))[1] == threading.get_ident()
+    assert waits.result(LONG) == "through"  # the engine was woken for what has become ready
+    resting(engine, lambda: engine.dispatcher.call_at(engine.dispatcher.clock.time_ns(), fired.set))
+    assert fired.wait(LONG)
+    assert resting(engine, lambda: engine.submit(threading.get_ident)).result(LONG) == engine.dispatcher.thread
+    with pytest.raises(ZeroDivisionError):
+        resting(engine, lambda: 1 // 0)
+    assert engine.submit(lambda: "still there").result(LONG) == "still there"
+
+
+def test_a_call_for_the_rest_is_not_made_while_the_engine_works_or_after_its_end(engine):
+    begun, end = threading.Event(), threading.Event()
+    busy = engine.submit(lambda: (begun.set(), end.wait(LONG)))
+    assert begun.wait(LONG)
+    assert engine.while_resting(lambda: "made") is None
+    end.set()
+    assert busy.result(LONG) == (None, True)
+    engine.stop()
+    assert engine.while_resting(lambda: "made") is None
+
+
 def test_what_is_due_comes_while_others_only_look(engine):
     waits = engine.submit(lambda: Gate(engine).wait(1_000_000))
     seen = []
@@ -456,12 +488,13 @@ def test_a_clock_of_another_thread_is_refused():
 
 
 def test_a_forked_child_has_no_engine(engine):
+    resting(engine, lambda: "at rest")
     child = os.fork()
     if child == 0:
         try:
             engine.submit(lambda: None)
         except WrongThread:
-            os._exit(0)
+            os._exit(0 if engine.while_resting(lambda: "made") is None else 2)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

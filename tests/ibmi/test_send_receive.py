@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.errors import SystemClosed
+from tdqsim.hosting import JobInternals
 from tdqsim.ibmi import JobEnded, ParameterError, System
 from tests.ibmi.conftest import b4, drain, e, fill
 from tests.rules import expect_rule
@@ -301,3 +302,17 @@ def test_a_clear_by_key_takes_the_equal_ones_by_default(job, keyed):
         job.qsnddtaq("KEYED", "APPLIB", b"x", key)
     assert job.qclrdtaq("KEYED", "APPLIB", key=b"AAA") == 2
     assert job.qclrdtaq("KEYED", "APPLIB") == 1
+
+
+def test_a_server_needs_no_fiber_for_a_queue_that_the_job_knows_and_whose_entries_are_in_memory(system, job):
+    system.profiles["ANNA"].allobj = True
+    job.crtjrn("APPLIB/J")
+    for name, force in ("PLAIN", "*NO"), ("FORCED", "*YES"), ("JOURNALED", "*NO"):
+        job.crtdtaq(f"APPLIB/{name}", maxlen=10, force=force)
+    job.strjrnobj("APPLIB/JOURNALED", "APPLIB/J")
+    look = JobInternals(job).is_immediate
+    names = ("PLAIN", "FORCED", "JOURNALED")
+    assert [look(name, "APPLIB") for name in names] == [False, False, False]
+    for name in names:
+        job.qsnddtaq(name, "APPLIB", b"x")
+    assert [look(name, "APPLIB") for name in names] == [True, False, False]

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import os
 import time
-from _thread import allocate_lock, get_ident
+from _thread import LockType, allocate_lock, get_ident
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -42,7 +42,7 @@ _SET_BACK_NS: Final = NS_PER_SECOND
 """Less than this is no setting back: a thread may lose the processor between two readings."""
 _LONGEST_PASSED_NS: Final = 86_400 * NS_PER_SECOND
 """More than this between two comparisons is not believed: a test has replaced the second clock in between."""
-_NO_THREAD: Final = -1
+NO_THREAD: Final = -1
 _END_NS: Final = 2**63 - 1
 """The last moment of a clock, in the year 2262: the largest signed number of 8 bytes in nanoseconds since 1970."""
 
@@ -64,7 +64,7 @@ def belongs_here(owned: _Owned) -> None:
 
 def _disown_all() -> None:
     for owned in tuple(_owned):
-        owned.thread = _NO_THREAD
+        owned.thread = NO_THREAD
 
 
 if hasattr(os, "register_at_fork"):
@@ -98,6 +98,7 @@ class Clock:
 
     Attributes:
         thread: identifier of the thread that may move it; 0 until it is passed to a dispatcher.
+        awake: a lock that the thread gives back while it sleeps; None if nobody asks for it.
         on_move: functions called after :meth:`advance`, :meth:`advance_to` or a jump has moved it; a region's day ends
             so without a timer.
         on_set_back: functions called after the machine's clock was set back under a real clock, with the nanoseconds by
@@ -108,8 +109,8 @@ class Clock:
     """
 
     __slots__ = (
-        "__weakref__", "_ahead_ns", "_alarm", "_jumped_ns", "_machine_ns", "_steady_ns", "_stood_ns", "on_move",
-        "on_set_back", "simulated", "thread",
+        "__weakref__", "_ahead_ns", "_alarm", "_jumped_ns", "_machine_ns", "_steady_ns", "_stood_ns", "awake",
+        "on_move", "on_set_back", "simulated", "thread",
     )  # fmt: skip
 
     def __init__(self, *, simulated: bool = True) -> None:
@@ -126,6 +127,7 @@ class Clock:
         self._ahead_ns = 0
         self._machine_ns, self._steady_ns = time.time_ns(), time.monotonic_ns()  # at the last comparison
         self._stood_ns: int | None = None
+        self.awake: LockType | None = None
         self._alarm = allocate_lock()  # a one-bit event: locked unless wake() was called
         self._alarm.acquire()
 
@@ -264,9 +266,20 @@ class Clock:
                 if behind <= 0:
                     return False
                 nap = min(nap, behind / NS_PER_SECOND)
-            if self._alarm.acquire(timeout=nap):
+            if self._sleep(nap):
                 self._compare()
                 return True
+
+    def _sleep(self, seconds: float) -> bool:
+        """Sleep until :meth:`wake`, which it returns True for; what wants ``awake`` meanwhile gets it."""
+        awake = self.awake
+        if awake is None:
+            return self._alarm.acquire(timeout=seconds)
+        awake.release()
+        try:
+            return self._alarm.acquire(timeout=seconds)
+        finally:
+            awake.acquire()
 
     def wake(self) -> None:
         """End the current sleep, or the next one. Any thread may call it, any number of times."""

@@ -22,6 +22,7 @@ simulated clock jumps whenever no task is ready, even if other threads are about
 from __future__ import annotations
 
 import time
+from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, InvalidStateError
@@ -32,7 +33,7 @@ from threading import Event, Thread, get_ident
 from typing import Any, Final, Protocol, Self, TypeVar
 
 from tdqsim.core.callables import refuse_coroutine, why_unusable
-from tdqsim.core.clock import NS_PER_SECOND, Clock
+from tdqsim.core.clock import NO_THREAD, NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import WAIT, Fiber, WaitMark, WaitQueue
 from tdqsim.errors import TdqError, UsageError, WrongThread
@@ -194,6 +195,7 @@ class Engine:
         self._stop_at: float | None = None
         self._over = False
         self._ended: Stopped | None = None
+        self._awake = allocate_lock()  # the engine's thread has it, except while it sleeps
         self._made = Event()
         self._failed: BaseException | None = None
         self._thread = Thread(target=self._live, name=name, daemon=True)
@@ -305,6 +307,31 @@ class Engine:
         """
         self._post(act, _LOOK)
 
+    def while_resting(self, act: Callable[[], T | None]) -> T | None:
+        """Call a function in the calling thread if the engine's thread sleeps, which need not be woken for it then.
+
+        The function must not wait. While it runs, regions and systems belong to the calling thread.
+
+        Returns:
+            What the function returns; None also if the engine's thread is at work, and nothing was called.
+        """
+        dispatcher = self.dispatcher
+        if not self._awake.acquire(blocking=False):
+            return None
+        try:
+            if self._inbox or dispatcher.ready or dispatcher.thread == NO_THREAD:
+                return None
+            deadlines = len(dispatcher.deadlines)
+            dispatcher.thread, dispatcher.current = get_ident(), self._guest
+            try:
+                return act()
+            finally:
+                dispatcher.thread, dispatcher.current = self._clock.thread, dispatcher.outside
+                if dispatcher.ready or len(dispatcher.deadlines) != deadlines:
+                    self._clock.wake()
+        finally:
+            self._awake.release()
+
     def wait_until(self, condition: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
         """Wait, without polling, for a condition that is checked in the engine's thread.
 
@@ -385,7 +412,7 @@ class Engine:
             raise WrongThread(f"{what}: the engine's own thread cannot wait for the engine")
 
     def _post(self, act: Callable[[], None], answer: ResultReceiver) -> None:
-        if self.dispatcher.thread != self._thread.ident:
+        if self.dispatcher.thread == NO_THREAD:
             raise WrongThread("the engine's thread is not in this process, which was forked")
         if self._stop_at is not None:
             raise EngineStopped("the engine no longer accepts calls")
@@ -398,8 +425,11 @@ class Engine:
                 raise EngineStopped("the engine no longer accepts calls")
 
     def _live(self) -> None:
+        self._awake.acquire()
         try:
             self.dispatcher = Dispatcher(self._clock, self._seed)
+            self._guest = Fiber(self.dispatcher, "a call while the engine rests")
+            self._clock.awake = self._awake
         except BaseException as error:  # noqa: BLE001  (__init__ raises it in the caller's thread)
             self._failed = error
             return

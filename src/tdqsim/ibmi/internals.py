@@ -54,13 +54,15 @@ class JobInternals:
         return RDQD0100(**form.parse(data, core.page))
 
     def is_immediate(self, name: str, library: str) -> bool:
-        """Whether a send, or a receive without a wait time, never waits, so that a server needs no fiber for it.
+        """Whether a send, or a receive without a wait time, neither waits nor commits, so that it needs no fiber.
 
         Args:
             name: the queue's name in upper case, as the job has used it before.
             library: its library, likewise.
         """
-        return (name, library) in self._core.sending or (name, library) in self._core.receiving
+        place = name, library
+        queue = self._core.sending.get(place) or self._core.receiving.get(place)
+        return queue is not None and not queue.forced and not queue.journal
 
     def take_entries(self, queue: DataQueue, entries: Iterable[Entry]) -> int:
         """Remove the given entries from a standard data queue, journaled as receives of the job; returns how many."""

@@ -46,15 +46,14 @@ class SystemWork(NamedTuple):
     Attributes:
         call: returns the reply; it may wait.
         undo: called if the client disconnects before the reply.
-        at_once: called in the engine's thread; returns whether the call does not need to wait this time, so that it
-            needs no separate task.
+        at_once: returns the reply if the call does not need to wait this time, and so needs no task; otherwise None.
         aside: whether the call may wait for another request, so that the next step follows when it has begun. Its reply
             is written whenever it comes; the client recognises it by its correlation id.
     """
 
     call: Callable[[], bytes]
     undo: Callable[[], object] | None = None
-    at_once: Callable[[], bool] | None = None
+    at_once: Callable[[], bytes | None] | None = None
     aside: bool = False
 
 

@@ -100,7 +100,7 @@ class DatabaseServer(Conversation):
                 answer = self._failed(frame, handle, error)
             return self._replied(frame, handle, answer)
 
-        return SystemWork(work, at_once=lambda: True)
+        return SystemWork(work)
 
     def _failed(self, frame: Frame, handle: int, error: SqlError | FrameError) -> _Answer:
         """Keep an error, whose message the client may request."""

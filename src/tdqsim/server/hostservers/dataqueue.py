@@ -71,7 +71,7 @@ class DataQueueServer(Conversation):
                 job.return_entry(name, library, taken.pop())
 
         if frame.request == _SEND or (frame.request == _RECEIVE and frame.fixed(43, 4) == bytes(4)):
-            return SystemWork(work, undo, lambda: internals.is_immediate(name, library))
+            return SystemWork(work, undo, lambda: work() if internals.is_immediate(name, library) else None)
         return SystemWork(work, undo, aside=frame.request == _RECEIVE)
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:

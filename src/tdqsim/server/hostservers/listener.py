@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import select
 import ssl
-import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from threading import Lock
 from typing import TypeVar, TypeVarTuple
 
 from tdqsim.errors import TdqError
@@ -150,18 +147,16 @@ class HostServers:
         """Run a call in the engine's thread as a task; it may wait."""
         return self._engine.submit(call, name=name)
 
-    def tell(self, act: Callable[[], None]) -> None:
-        """Run a call in the engine's thread that does not wait."""
-        self._engine.tell(act)
+    def while_resting(self, act: Callable[[], T | None]) -> T | None:
+        """Make a call that does not wait here, if the engine rests; None if it is at work."""
+        return self._engine.while_resting(act)
 
 
 class _Connection(asyncio.Protocol):
     """The connection of a client.
 
-    The loop's thread reads, and the engine's thread does the work. If the work does not wait, the engine's thread
-    writes the answer directly to the socket, because waking the loop would cost more than the work. Either thread holds
-    the lock while it starts a step or passes on an answer. This keeps steps in order and answers whole, and prevents
-    writes to a closed socket, whose descriptor may already belong to another client.
+    The loop's thread reads and writes, and the engine's thread does the work. Work that does not wait is done in the
+    loop's thread if the engine rests, because waking the other thread and this one again would cost more than the work.
     """
 
     def __init__(self, servers: HostServers, conversation: Conversation) -> None:
@@ -169,15 +164,10 @@ class _Connection(asyncio.Protocol):
         self._conversation = conversation
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
-        self._lock = Lock()
-        self._descriptor: int | None = None
-        self._unsent = self._choked = False
-        self._left = False  # whether the loop has left bytes for the end of the present step
-        self._rest = b""  # the part of an answer that the engine's thread could not write
+        self._choked = False
         self._work: SystemWork | None = None
         self._future: Future[bytes] | None = None
         self._aside: dict[Future[bytes], SystemWork] = {}
-        self._not_begun: SystemWork | None = None  # the last work that was put aside, until it begins
         self._gone = False
         self._late: asyncio.TimerHandle | None = None
 
@@ -186,8 +176,6 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if sys.platform != "win32" and transport.get_extra_info("sslcontext") is None:
-            self._descriptor = transport.get_extra_info("socket").fileno()
         if not self._servers.admit(self):
             return
         self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
@@ -205,19 +193,16 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()  # the client keeps sending while one of its requests waits
 
     def _go_on(self) -> None:
-        with self._lock:
-            while self._work is None and not self._gone and not self._choked and len(self._aside) < _MOST_ASIDE:
-                step = self._conversation.next()
-                if step is None:
-                    self._left = False
-                    return
-                self._take(step)
-            self._left = self._conversation.waiting > 0
+        while self._work is None and not self._gone and not self._choked and len(self._aside) < _MOST_ASIDE:
+            step = self._conversation.next()
+            if step is None:
+                return
+            self._take(step)
 
     def _take(self, step: Step) -> None:
         assert self._transport is not None
         if isinstance(step, Reply):
-            self._write(step.data)
+            self._transport.write(step.data)
         elif isinstance(step, End):
             if step.reason:
                 self._servers.refused(self._conversation.job_name, step.reason)
@@ -227,17 +212,16 @@ class _Connection(asyncio.Protocol):
             self._put_aside(step)
         else:
             self._work = step
-            if step.at_once is not None:
-                self._servers.tell(partial(self._carry_out_at_once, step, step.at_once))
-            else:
+            answer = self._at_once(step)
+            if answer is None:
                 self._begin(step)
-
-    def _write(self, data: bytes) -> None:
-        """Write an answer, after the rest of the one before; call with the lock held."""
-        assert self._transport is not None
-        rest, self._rest = self._rest, b""
-        self._transport.write(rest + data)
-        self._unsent = self._transport.get_write_buffer_size() > 0
+            else:
+                self._work = None
+                self._transport.write(answer)
+                if self._transport.is_closing():  # the client has disconnected, or the work has failed
+                    self._gone = True
+                    if step.undo is not None:
+                        self._put_back(step.undo)
 
     def pause_writing(self) -> None:
         """Stop writing answers and reading requests, because the client does not read its answers."""
@@ -255,19 +239,24 @@ class _Connection(asyncio.Protocol):
             self._transport.resume_reading()
             self._go_on()
 
+    def _at_once(self, work: SystemWork) -> bytes | None:
+        """The answer of work that can be done here and now; None if it needs a task."""
+        if work.at_once is None:
+            return None
+        try:
+            return self._servers.while_resting(work.at_once)
+        except Exception as error:  # noqa: BLE001  (the client must get an answer for any exception)
+            self._failed(error)
+            return b""
+
     def _begin(self, work: SystemWork) -> None:
         """Run work as a task, which may wait."""
-        if self._gone:
-            self._work = None
-            self._over()
-        else:
-            call = partial(self._carry_out, work)
-            self._future = self._servers.submit(call, self._conversation.job_name)
-            self._future.add_done_callback(lambda done: self._in_loop(self._done, done))
+        call = partial(self._carry_out, work)
+        self._future = self._servers.submit(call, self._conversation.job_name)
+        self._future.add_done_callback(lambda done: self._in_loop(self._done, done))
 
     def _put_aside(self, work: SystemWork) -> None:
         """Run work as a task beside the next steps."""
-        self._not_begun = work
         future = self._servers.submit(partial(self._carry_out, work), self._conversation.job_name)
         self._aside[future] = work
         future.add_done_callback(lambda done: self._in_loop(self._done_aside, done))
@@ -287,25 +276,24 @@ class _Connection(asyncio.Protocol):
             self._work = None
             self._failed(None if future.cancelled() else future.exception())
         else:
-            self._answer(work, b"" if self._gone else future.result())
-
-    def _answer(self, work: SystemWork, data: bytes) -> None:
-        """Write the result of the present step and take the next one."""
-        self._work = None
-        self._deliver(work, data)
+            self._work = None
+            self._deliver(work, b"" if self._gone else future.result())
 
     def _deliver(self, work: SystemWork, data: bytes) -> None:
         """Write a result and continue; put received entries back if the client has disconnected."""
         if work.undo is not None and self._hung_up():
             self._gone = True
         if not self._gone:
-            with self._lock:
-                self._write(data)
+            assert self._transport is not None
+            self._transport.write(data)
             self._go_on()
             return
         if work.undo is not None:  # nothing to put back, unless the work had just completed
-            self._servers.submit(work.undo, "putting back unread entries")
+            self._put_back(work.undo)
         self._over()
+
+    def _put_back(self, undo: Callable[[], object]) -> None:
+        self._servers.submit(undo, "putting back unread entries")
 
     def _hung_up(self) -> bool:
         """Whether the client has closed the connection; the loop may not have reported it yet."""
@@ -323,17 +311,8 @@ class _Connection(asyncio.Protocol):
         _LOG.error("%s: a request failed: %s", self._conversation.job_name, why, exc_info=unexpected)
         self.drop()
 
-    def _failed_at_once(self, error: BaseException) -> None:
-        self._work = None
-        self._failed(error)
-
-    def _gone_at_once(self) -> None:
-        self._work = None
-        self._over()
-
     def connection_lost(self, _exc: Exception | None) -> None:
-        with self._lock:
-            self._gone = True
+        self._gone = True
         self._servers.connections.discard(self)
         if self._late is not None:  # the timer would keep the connection and what it has received in memory
             self._late.cancel()
@@ -357,51 +336,10 @@ class _Connection(asyncio.Protocol):
     # -- in the engine's thread -----------------------------------------------------------------------------------
 
     def _carry_out(self, work: SystemWork) -> bytes:
-        if work.aside:
-            with self._lock:
-                if self._not_begun is work:
-                    self._not_begun = None
         answer = work.call()
         if work.undo is not None and self._gone:
             work.undo()
         return answer
-
-    def _carry_out_at_once(self, work: SystemWork, at_once: Callable[[], bool]) -> None:
-        try:
-            if self._not_begun is not None or not at_once():  # a task would begin after those that have not begun
-                self._in_loop(self._begin, work)
-                return
-            answer = work.call()
-        except Exception as error:  # noqa: BLE001  (the client must get an answer for any exception)
-            self._in_loop(self._failed_at_once, error)
-            return
-        with self._lock:
-            rest = b"" if self._gone else self._written(answer)
-            if not self._gone and not rest:
-                self._work = None
-                if self._left:
-                    self._in_loop(self._go_on)
-                return
-            if not self._gone:
-                self._rest += rest
-                self._in_loop(self._answer, work, b"")
-                return
-        if work.undo is not None:
-            work.undo()
-        self._in_loop(self._gone_at_once)
-
-    def _written(self, data: bytes) -> bytes:
-        """Write to the socket; return the rest that was not written."""
-        if self._descriptor is None or self._unsent or self._rest:
-            return data
-        try:
-            return data[os.write(self._descriptor, data) :]
-        except BlockingIOError:
-            return data
-        except OSError:  # the client has disconnected
-            self._gone = True
-            self._in_loop(self.drop)
-            return data
 
     def _in_loop(self, call: Callable[[*Values], None], *values: *Values) -> None:
         with suppress(RuntimeError):  # the loop is closed, and so is the connection
