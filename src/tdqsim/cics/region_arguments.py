@@ -7,12 +7,13 @@ from datetime import tzinfo
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cli.extensions import extensions
+from tdqsim.core.named import NamedTuple
 from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import NotInstalled
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]

@@ -16,8 +16,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.portable import alive
 from tdqsim.errors import UsageError
 

@@ -19,8 +19,9 @@ import json
 from collections.abc import Mapping
 from struct import Struct
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import TdqError, WrongValue
 
 VERSION: Final = 1

@@ -19,9 +19,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.own_frames import is_own_frame
 
 Severity = Literal["error", "warning"]

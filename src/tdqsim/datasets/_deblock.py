@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import BlockFault

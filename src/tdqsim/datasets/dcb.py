@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import NamedTuple
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
 

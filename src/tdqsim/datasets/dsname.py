@@ -24,9 +24,9 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from tdqsim.core.argument_types import explains_wrong_types
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.symbolic_links import leads_out
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import ValidationError
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._fields import spoken
 from tdqsim.definitions._resource import Resource

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from errno import ENOENT
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
+from tdqsim.core.named import NamedTuple
 from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource

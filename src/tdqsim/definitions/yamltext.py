@@ -7,8 +7,9 @@ their line numbers for later messages. :mod:`tdqsim.definitions.yaml_reader` mak
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts._codes import Cvda, Resp
 from tdqsim.facts._tables import table
 

@@ -9,7 +9,7 @@ again. Source: READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE, DataFile, Path, RecordView
 from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
@@ -17,6 +17,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.core.fiber import WAIT
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 

@@ -15,7 +15,7 @@ do not belong to CICS, so a cold start keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.files.datafile import DataFile, Path, RecordView
 from tdqsim.cics.files.installed import OPERATIONS, make_data_set, operations_of
@@ -23,6 +23,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.fiber import WaitQueue
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import StoreError, StoreFull, UsageError
 from tdqsim.facts import Resp
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 from sys import maxsize
-from typing import NamedTuple
 
 from tdqsim.cics.inspection.records import records
 from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.state_table import final_target
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda
 

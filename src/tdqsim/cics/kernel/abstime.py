@@ -8,8 +8,9 @@ has different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final, NamedTuple
+from typing import Final
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import WrongValue
 
 ABSTIME_LENGTH: Final = 8

@@ -22,7 +22,6 @@ from typing import (
     Concatenate,
     Final,
     Literal,
-    NamedTuple,
     ParamSpec,
     TypeVar,
     get_args,
@@ -32,6 +31,7 @@ from typing import (
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import issued
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import WrongValue
 from tdqsim.facts import EIBFN, Cvda, Resp
 

@@ -11,9 +11,10 @@ Sources: INQUIRE TRANDUMPCODE, SET TRANDUMPCODE (IBM Docs).
 from __future__ import annotations
 
 import json
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.cics.model.region import RegionData
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import LIMITS, table
 
 NO_LIMIT: Final = LIMITS["dump_code_maximum"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
 
 _TD_GROUP = 0x08

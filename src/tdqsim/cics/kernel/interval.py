@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.authority import check_resource, check_surrogate
@@ -35,6 +35,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import WrongValue
 from tdqsim.facts import Cvda, Resp
 

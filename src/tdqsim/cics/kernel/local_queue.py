@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import undefined
 from tdqsim.cics.model.transaction import TransactionEntry
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:

@@ -40,8 +40,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Final
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.record_list import several
 from tdqsim.errors import UsageError
 from tdqsim.facts import table

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime_of
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda, table
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.kernel.local_queue import LocalQueue
@@ -41,6 +41,7 @@ from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.model.task import FacilityRequest
 from tdqsim.core.fiber import WaitQueue
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp
 
 Label = Callable[[Condition], object]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.channels import Channel, Container
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
 from tdqsim.core.fiber import Fiber
+from tdqsim.core.named import NamedTuple
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget

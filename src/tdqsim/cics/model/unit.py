@@ -25,10 +25,11 @@ the region fails before the unit of work ends. Sources: Recovery and Restart Gui
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.cics.model.space import NEVER
 from tdqsim.cics.model.work import LogicalWork
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import Cvda
 

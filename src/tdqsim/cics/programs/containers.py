@@ -8,13 +8,14 @@ Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, From, Fullword, FullwordOrNone, Name16OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.levels import level_of
 from tdqsim.cics.kernel.task import TaskBase, open_browses
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp
 
 ContainerName = Annotated[str, Opt("name", 16, "CONTAINER")]

@@ -8,7 +8,7 @@ their RESP2 as remembered.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tdqsim.cics.kernel.command import (
     Flag,
@@ -25,6 +25,7 @@ from tdqsim.cics.kernel.command import (
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.dump_codes import DumpCode, request_dump
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda, Resp, table
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ distributed program link (IBM Docs).
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -25,6 +25,7 @@ from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.running import find_program, on_level, run_program
 from tdqsim.cics.programs.table import Programs
 from tdqsim.core.messages import DATA_LIMIT
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, UsageError, WouldWaitForever, WrongValue
 from tdqsim.facts import Resp, table

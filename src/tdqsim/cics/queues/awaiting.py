@@ -8,9 +8,10 @@ then, continue when their transaction has a program.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tdqsim.cics.model.region import RegionData
+from tdqsim.core.named import NamedTuple
 
 
 class _Start(Protocol):

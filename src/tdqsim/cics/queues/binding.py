@@ -25,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import repeat
 from types import MethodType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import (
@@ -43,6 +43,7 @@ from tdqsim.cics.model.region import RegionLink
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues import logical, physical, volatile
 from tdqsim.cics.queues.state_table import PROCEEDS, check_state, outcomes, owns_an_end, refusal, target_of
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
 

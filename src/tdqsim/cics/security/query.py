@@ -7,7 +7,7 @@ QUERY SECURITY, RESID values (IBM Docs); the RESP2 values from Micro Focus Enter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from tdqsim.cics.kernel.authority import check_surrogate, report_violation
 from tdqsim.cics.kernel.command import Cvda4, Flag, FullwordOrNone, Name8OrNone, Opt, command, to_cvda
@@ -16,6 +16,7 @@ from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import RESTYPES, XCMD, XDCT, XFCT, XPPT, XTST, XUSER, Access, SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.state_table import final_target
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp, table
 

@@ -7,7 +7,7 @@ PASSWORD, VERIFY PHRASE, SIGNON (IBM Docs), SIGNOFF (CICS TX, IBM Docs); most RE
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Fullword, Name8, Opt, Password8, Password8OrNone, command
@@ -15,6 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import PasswordCheck
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.task import Facility
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp, table
 
 Phrase = Annotated[str, Opt("name", 100, "PHRASE", secret=True)]

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.authority import report_violation
@@ -31,6 +31,7 @@ from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.region_arguments import as_definitions, supplied
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.requests import refusal
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import DefinitionError, Problem, StoreFull, UsageError
 from tdqsim.facts import Resp
 

@@ -12,7 +12,7 @@ alone. Sources: INQUIRE TASK, INQUIRE TASK LIST, SET TASK, AEXY (IBM Docs), CEMT
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
@@ -27,6 +27,7 @@ from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
 from tdqsim.core.fiber import Fiber
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda
 from tdqsim.facts.info import Info
 from tdqsim.facts.inquiries import TaskInfo, TaskOption

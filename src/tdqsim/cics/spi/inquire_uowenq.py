@@ -20,7 +20,7 @@ waiters follow their owner: choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt
@@ -35,6 +35,7 @@ from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
 from tdqsim.core.fiber import Fiber
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda
 from tdqsim.facts.inquiries import UowenqInfo, UowenqOption
 

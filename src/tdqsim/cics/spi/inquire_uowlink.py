@@ -14,7 +14,7 @@ INQUIRE UOWLINK (SC33-1686); what is shown for a coordinator outside CICS is a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal
 from zlib import crc32
 
 from tdqsim.cics.kernel.authority import check_command
@@ -27,6 +27,7 @@ from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Cvda
 from tdqsim.facts.inquiries import UowlinkInfo, UowlinkOption
 

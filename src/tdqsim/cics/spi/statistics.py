@@ -27,13 +27,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection as Group
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.statistics_types import TYPES, queue_record, record_of, records_of, total_of
 from tdqsim.core.fiber import Timer
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import REGION_DEFAULTS
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.abstime import pack_abstime
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UnknownName, UsageError
 from tdqsim.facts import Cvda, table
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.limits import ClassCounts, Limits, TransactionClass
@@ -32,6 +32,7 @@ from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue,
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.tdqueue_options import split_dsname
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.authority import is_attachable_by, unauthorized
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -45,6 +45,7 @@ from tdqsim.cics.programs.remote import Passed
 from tdqsim.cics.terminal.screen import Input, Screen, Sent
 from tdqsim.cics.terminal.surrogate import SESSION_FAILED, Surrogate, input_form, read_input, serve_terminal
 from tdqsim.core.fiber import WAIT
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import WrongValue
 from tdqsim.facts import Resp
 

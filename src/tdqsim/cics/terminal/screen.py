@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.task import FacilityRequest, TaskData
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import AIDS
 

@@ -10,7 +10,7 @@ model; both kinds are in memory while the region runs.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
@@ -21,6 +21,7 @@ from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
 from tdqsim.cics.ts.storage import TemporaryStorage, check_length
 from tdqsim.core.fiber import WAIT
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp
 
 T = TypeVar("T")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from operator import index
 from struct import Struct, error
-from typing import Final, NamedTuple
+from typing import Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.ts.storage import TemporaryStorage
+from tdqsim.core.named import NamedTuple
 from tdqsim.facts import Resp
 
 _REQUEST: Final = Struct(">h?????")

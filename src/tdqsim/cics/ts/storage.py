@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.fiber import WaitQueue
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 

@@ -29,10 +29,11 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, Record, UnitOfWork
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, UsageError
 from tdqsim.facts import Cvda
 

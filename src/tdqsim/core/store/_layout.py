@@ -29,9 +29,10 @@ from enum import Enum
 from functools import cache
 from itertools import accumulate
 from struct import Struct, unpack_from
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 from zlib import crc32
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import StoreDamaged, WrongType, WrongValue
 
 FORMAT: Final = 1

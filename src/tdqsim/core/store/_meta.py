@@ -16,9 +16,10 @@ import os
 import sys
 from pathlib import Path
 from struct import Struct
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 from zlib import crc32
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.portable import OWN_FILE, read_at, write_at
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError
 

@@ -6,10 +6,11 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import lmdb
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
 from tdqsim.core.store._layout import FORMAT, HEAD_KEY, META, QUEUE, Head, read_head, unseal
