@@ -46,14 +46,16 @@ def test_a_local_session_is_quiet_and_keeps_to_itself(java: Java) -> None:
         "spark.hadoop.fs.defaultFS": "file:///",
     }
     assert {key: found.get(key) for key in promised} == promised
-    assert local_settings(java, quick_start=True)["spark.driver.memory"] == "512m"
+    quick = local_settings(java, quick_start=True)
+    assert quick["spark.driver.memory"] == "512m"
+    assert quick["spark.python.daemon.module"] == "tdqsim.pipeline._stage_worker"
     words = found["spark.driver.extraJavaOptions"].split()
     assert {"-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true"} <= set(words)
     assert "-Dlog4j2.configurationFile=file://" in found["spark.driver.extraJavaOptions"]
     assert "SharedArchiveFile" not in found["spark.driver.extraJavaOptions"]
     assert "TieredStopAtLevel" not in found["spark.driver.extraJavaOptions"]
     assert "Tier4" in found["spark.driver.extraJavaOptions"]
-    little = local_settings(java, quick_start=True)["spark.driver.extraJavaOptions"]
+    little = quick["spark.driver.extraJavaOptions"]
     assert "TieredStopAtLevel=1" in little
     assert "Tier4" not in little
 

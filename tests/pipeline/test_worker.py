@@ -20,7 +20,10 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-OURS, SPARKS = "tdqsim.pipeline._worker", "pyspark.daemon"
+OURS, STAGES, SPARKS = "tdqsim.pipeline._worker", "tdqsim.pipeline._stage_worker", "pyspark.daemon"
+IMPORTED = (
+    "import sys, gc; assert {'tdqsim.pipeline.stages.run', 'pyspark.worker'} <= set(sys.modules) and gc.isenabled()"
+)
 WORKER = """
 import sys
 {first}
@@ -48,7 +51,7 @@ class Daemon:
             stderr=subprocess.PIPE,
             env={
                 **os.environ,
-                "PYTHONPATH": str(folder),
+                "PYTHONPATH": os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", ""))),
                 "PYTHON_UNIX_DOMAIN_ENABLED": "true",
                 "PYTHON_WORKER_FACTORY_SOCK_DIR": self.sockets,
                 "SPARK_REUSE_WORKER": "1",
@@ -84,7 +87,8 @@ class Daemon:
 @pytest.mark.parametrize("raises", ["", "1"])
 @pytest.mark.parametrize("word", [b"few", b"many"])
 @pytest.mark.parametrize(
-    ("module", "first"), [(OURS, ""), (SPARKS, "import tdqsim.pipeline.qsam"), (SPARKS, "import pyspark_qsam")]
+    ("module", "first"),
+    [(OURS, ""), (STAGES, IMPORTED), (SPARKS, "import tdqsim.pipeline.qsam"), (SPARKS, "import pyspark_qsam")],
 )
 def test_a_worker_that_spark_hangs_up_on_says_nothing(
     module: str, first: str, word: bytes, raises: str, tmp_path: Path
