@@ -35,6 +35,8 @@ def test_lengerr_of_a_negative_length_reads_nothing(region: Region, queue: str) 
     expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
     region.writeq_td(queue, b"stays")
     expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
+    with pytest.raises(TypeError, match=r"READQ TD: length is 4\.0; allowed is int or None"):
+        region.readq_td(queue, 4.0)
     assert region.peek(queue) == [b"stays"]
 
 

@@ -9,6 +9,7 @@ installed queues are handled by :meth:`~tdqsim.cics.queues.directory.Directory.f
 from __future__ import annotations
 
 from _thread import get_ident
+from operator import index
 from typing import Annotated, Final
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
@@ -119,7 +120,7 @@ def readq_td(
         target = task._queues.get(queue) if sysid is None else None
         if target is None:
             target = _find(task, _READQ, queue, sysid)
-        if length is not None and length < 0:
+        if length is not None and index(length) < 0:  # another type is refused before the record leaves the queue
             return read_negative(target, task, length) or b""
         # HANDLE CONDITION QBUSY has the same effect as NOSUSPEND
         if nosuspend is False:
