@@ -72,15 +72,15 @@ def test_archives_are_used_once_they_are_complete(java: Java, tmp_path: Path, mo
     archive.parent.mkdir()
     archive.write_bytes(b"12345")
     state = archive.with_suffix(".state")
-    for size in ("", "6", "no space"):
-        state.write_text(size)
+    for wrong in ("", "5", "3169979018", "no space"):  # the third is the checksum of 12344
+        state.write_text(wrong)
         assert "SharedArchiveFile" not in local_settings(java)["spark.driver.extraJavaOptions"]
-    state.write_text("5")
+    state.write_text("3421846044")
     assert f'"-XX:SharedArchiveFile={archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     base = archive.with_suffix(".base.jsa")
     base.write_bytes(b"12")
     assert "SharedArchiveFile" not in local_settings(java)["spark.driver.extraJavaOptions"]
-    state.write_text("7")
+    state.write_text("3609008703")
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     java.home.mkdir()
     (java.home / "release").write_text('JAVA_RUNTIME_VERSION="17.0.16"')
@@ -225,8 +225,8 @@ def test_the_first_session_has_the_archive_made_once(
 @pytest.mark.parametrize(
     ("state", "size", "said", "made"),
     [
-        ("3", 3, None, False),
-        ("4", 3, "; {archive} is damaged or incomplete, and not used; it is made once when", True),
+        ("4282505490", 3, None, False),
+        ("3864717395", 3, "; {archive} is damaged or incomplete, and not used; it is made once when", True),
         ("Traceback\nSparkNotStarted: no space\n", None, "; it could not be made (SparkNotStarted: no space); tdq pipeline warm", False),
         ("5", None, "; it is made once when this process has ended", True),
     ],
