@@ -77,6 +77,7 @@ def test_a_name_that_is_none_is_an_invalid_operand(name):
     with pytest.raises(AttributeFault) as caught:
         definition_from_text(name, "TYPE(INTRA)")
     assert (caught.value.code, caught.value.high) == (410, NUMBER["TDQUEUE"])
+    assert caught.value.detail.startswith(f"TDQUEUE ({name}) must be 1 to 4 characters")
 
 
 WORDS = st.sampled_from(

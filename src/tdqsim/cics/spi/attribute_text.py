@@ -155,7 +155,7 @@ def definition_from_text(name: str, text: str) -> Tdqueue:
     try:
         made = TDQUEUE_CLASSES[queue_type](name=name, **(defaults | given))  # type: ignore[arg-type]
     except ValidationError as error:
-        raise _model_fault(error, values) from None
+        raise _model_fault(error, {"TDQUEUE": name, **values}) from None
     for keyword in _REQUIRED.get(queue_type, ()):
         if keyword not in values:
             raise _fault(403, keyword, "is required")
