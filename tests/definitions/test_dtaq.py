@@ -175,6 +175,13 @@ def test_a_comment_in_cl_separates_words_and_may_end_on_another_line():
     assert (entry.resource.resource_name, entry.resource.maxlen) == ("*CURLIB/A", 7)
 
 
+def test_a_comment_without_an_end_is_reported():
+    found = parse_cl("CRTDTAQ A/ONE 5\n/* of the\n night */ CRTDTAQ A/TWO 5 /* the last\nCRTDTAQ A/SIX 5\n")
+    assert [queue.name for queue in found.definitions.dtaqs] == ["ONE", "TWO"]
+    assert [(report.line, report.subject, report.action) for report in found.reports] == [(3, "/*", "skipped")]
+    assert "has no end" in found.reports[0].message
+
+
 def test_variables_with_constants():
     found = parse_cl(
         "DCL VAR(&DTAQNM) TYPE(*CHAR) LEN(10) VALUE('TESTQ')\nDCL &LIB *CHAR 10 VALUE('QTEMP     ')\n"

@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from tdqsim.core.capitals import capitals
 from tdqsim.definitions._build import build
-from tdqsim.definitions.cl_command import COMMANDS
+from tdqsim.definitions.cl_command import COMMANDS, COMMENT
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import GroupEntry
 from tdqsim.definitions.imports import Imported, Importer
 
 _TOKEN = re.compile(
-    r"(?P<comment>/\*)|(?P<quoted>'(?:[^'\n]|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)|(?P<word>(?:[^\s()'/]|/(?!\*))++)"
+    rf"(?P<comment>{COMMENT})|(?P<quoted>'(?:[^'\n]|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
+    rf"|(?P<word>(?:[^\s()'/]|(?!{COMMENT})/)++)"
 )
 _LABEL = re.compile(r"[A-Za-z@#$][\w@#$]*:", re.ASCII)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
@@ -63,7 +64,7 @@ def parse_cl(text: str, *, file: str = "<cl>") -> Imported:
     """
     importer = Importer(file)
     state = _State(importer)
-    for command in _commands(text):
+    for command in _commands(text, importer):
         _run(command, state)
     importer.entries.extend(state.made.values())
     return importer.result()
@@ -138,14 +139,15 @@ def _with_constants(name: str, tokens: list[str], command: _Command, state: _Sta
     return None if unknown else replaced
 
 
-def _commands(text: str) -> Iterator[_Command]:
+def _commands(text: str, importer: Importer) -> Iterator[_Command]:
     """The commands, with continuation lines joined and comments removed."""
     parts: list[str] = []
-    first_line = 0
+    first_line = opened = 0
     in_comment = False
     keep_blanks = False
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         written = raw.rstrip("\r\f\x1a").expandtabs()
+        opened = opened if in_comment and "*/" not in written else number
         line, in_comment = _without_comments(written[12:] if _LISTED.match(written) else written, in_comment=in_comment)
         line = line.rstrip()
         if not parts:
@@ -160,6 +162,8 @@ def _commands(text: str) -> Iterator[_Command]:
             yield _Command("".join(parts), first_line)
             parts = []
             keep_blanks = False
+    if in_comment:
+        importer.skipped(opened, "/*", "this comment has no end; all behind it is taken for a part of it")
     if parts:
         yield _Command("".join(parts), first_line)
 

@@ -29,9 +29,11 @@ from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, has_
 from tdqsim.facts import LIMITS, table
 
 LONGEST_COMMAND = 32_702
+COMMENT = r"(?:(?<![A-Za-z0-9@#$_.])/\*|/\*(?![A-Za-z]))"
+"""The expression of the beginning of a comment; the ``/*`` of LIB/*ALL is none."""
 _TOKEN = re.compile(
-    r"(?P<comment>/\*.*?\*/)|(?P<quoted>[Xx]?'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
-    r"|(?P<symbol>\|[|<>])|(?P<word>(?:[^\s()'/|]|/(?!\*)|\|(?![|<>]))++)|(?P<stray>.)",
+    rf"(?P<comment>{COMMENT}.*?\*/)|(?P<quoted>[Xx]?'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
+    rf"|(?P<symbol>\|[|<>])|(?P<word>(?:[^\s()'/|]|(?!{COMMENT})/|\|(?![|<>]))++)|(?P<stray>.)",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"'(?:[^']|'')*+'")
