@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice, product
+from itertools import count, islice, product
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
@@ -107,13 +107,19 @@ def cics_paths(region: Region) -> dict[str, Callable[[Task], object]]:
 
 
 def ibmi_paths() -> dict[str, Callable[[Job], object]]:
-    key = (500).to_bytes(8, "big")
+    key, keys = (500).to_bytes(8, "big"), count()
+
+    def next_key(job: Job) -> None:
+        job.qsnddtaq("KEYD", "QGPL", _DATA, each := (next(keys) % 1000).to_bytes(8, "big"))
+        job.qrcvdtaq("KEYD", "QGPL", 0, "EQ", each)
+
     return {
         "QSNDDTAQ and QRCVDTAQ": lambda j: (j.qsnddtaq("PLAIN", "QGPL", _DATA), j.qrcvdtaq("PLAIN", "QGPL", 0)),
         "QSNDDTAQ and QRCVDTAQ, keyed": lambda j: (
             j.qsnddtaq("KEYD", "QGPL", _DATA, key),
             j.qrcvdtaq("KEYD", "QGPL", 0, "EQ", key),
         ),
+        "QSNDDTAQ and QRCVDTAQ, keyed, of the next key": next_key,
     }
 
 

@@ -850,6 +850,21 @@ def test_takes_by_key_see_what_other_works_commit_between_them(place: Path) -> N
         assert [taken() for _ in range(6)] == [b"1", b"4", b"6", b"7", b"8", None]
 
 
+def test_a_take_by_key_finds_what_those_before_it_left_out(place: Path) -> None:
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"K", Order.KEYED, 1)
+        work = queue.work()
+        work.put_many([Entry(b"data", b"%d" % number) for number in range(10)])
+        store.durable.commit((work,))
+        work = queue.work()
+        for search, asked, wanted in (
+            ("EQ", 0, 0), ("EQ", 1, 1), ("EQ", 2, 2), ("EQ", 3, 3), ("EQ", 6, 6), ("GE", 3, 4), ("GT", 3, 5),
+            ("LT", 9, 7), ("NE", 8, 9), ("GE", 0, 8), ("GE", 0, None),
+        ):  # fmt: skip
+            taken = work.take_key(SearchOrder[search], b"%d" % asked)
+            assert (taken and int(taken.key)) == wanted, (search, asked)
+
+
 def test_takes_in_key_order_read_one_long_entry_at_a_time(place: Path) -> None:
     with Store(place) as store:
         queue = store.durable.create_queue(b"K", Order.KEYED, 1)

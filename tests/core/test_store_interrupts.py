@@ -172,6 +172,20 @@ def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: typ
         )  # fmt: skip
 
 
+def test_an_entry_put_after_an_interrupted_move_of_a_keyed_queue_is_kept(place: Path, kind: type[BaseException]) -> None:
+    with Store(place) as store:
+        queue = volatile(store, Order.KEYED, 4)
+        store.volatile.write_out()  # opens the file
+
+        def seen() -> list[bytes]:
+            queue.put_entry(Entry(b"new", b"zz"))
+            found = data(queue)
+            assert queue.take_key(SearchOrder.EQ, b"zz") == Entry(b"new", b"zz")
+            return found
+
+        assert at_each_line(store.volatile.write_out, seen, lambda before: [before], kind)
+
+
 def matches(search: SearchOrder, key: bytes, wanted: bytes) -> bool:
     return {
         SearchOrder.EQ: key == wanted, SearchOrder.NE: key != wanted, SearchOrder.LT: key < wanted,

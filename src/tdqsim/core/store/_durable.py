@@ -444,7 +444,7 @@ class Durable:
             self._reclaiming = False
             return
         record = cursor.key()
-        prefix = (int.from_bytes(record[1:], "big") | layout.ENTRIES).to_bytes(8, "big")
+        prefix = layout.entry_prefix(int.from_bytes(record[1:], "big"))
         cursor.set_range(prefix)
         for _ in range(most):
             key = cursor.key()

@@ -24,6 +24,7 @@ from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from tdqsim.core.store._layout import (
+    EQ,
     Entry,
     Item,
     Order,
@@ -38,9 +39,10 @@ from tdqsim.core.store._layout import (
 from tdqsim.core.store._memory import VolatileQueue
 
 if TYPE_CHECKING:
+    from tdqsim.core.store._durable import CommitOwner
     from tdqsim.core.store._queue import DurableQueue, StoredItem
     from tdqsim.core.store._volatile import Volatile
-    from tdqsim.core.store._work import KeyedWork
+    from tdqsim.core.store._work import KeyedWork, Work
 
 _PER_ENTRY: Final = 144
 """The memory of an entry in addition to its packed bytes and its key: 134 measured, and what malloc rounds up."""
@@ -175,9 +177,10 @@ class KeyedQueue(VolatileQueue):
         self.unsure = False
 
     def _flush_many(self) -> None:
-        stored = self._home()
-        if stored is not None and self.in_memory >= _AT_ONCE:
-            self._flush(stored)
+        if self.unsure or self.in_memory >= _AT_ONCE:
+            stored = self._home()
+            if stored is not None and self.in_memory >= _AT_ONCE:
+                self._flush(stored)
 
     def _enter(self, key: bytes, one: bytes) -> None:
         self.by_key[key] = one
@@ -226,24 +229,26 @@ class KeyedQueue(VolatileQueue):
             check_key(self.name, key, self.key_length)
         if (self.disk is not None or self.unsure) and (stored := self._home()) is not None:
             return self._take_either(stored, search, key)
-        if search is SearchOrder.EQ:
+        if search is EQ:
             return self._take(key)
         first = next(self._matching(search, key), None)
         return None if first is None else self._take(first)
 
     def _take_either(self, stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
         """Take the first match, on the disk or in memory."""
-        if self.taken is not None and self.taken.reads >= _AT_ONCE:
+        taken = self.taken
+        if taken is None:
+            stored.durable.commit((), {_TAKING + self.name: b""})
+            taken = self.taken = cast("KeyedWork", stored.work())
+        elif len(taken.taken_keys) >= _AT_ONCE:
             self._flush(stored)  # maybe all entries are in memory now
             return self.take_entry() if search is None else self.take_key(search, key)
-        if self.taken is None:
-            stored.durable.commit((), {_TAKING + self.name: b""})
-            self.taken = cast("KeyedWork", stored.work())
-        there = self.taken.first(search, key)
-        mine = next(self._matching(search, key), None) if self.by_key else None
-        if there is not None and (mine is None or cast("Entry", there[1]).key <= mine):
-            return self.taken.mark(there)
-        return None if mine is None else self._take(mine)
+        there = taken.first(search, key)
+        if there is None or (self.by_key and search is not EQ):
+            mine = next(self._matching(search, key), None)
+            if mine is not None and (there is None or mine < there[0][8:-8]):
+                return self._take(mine)
+        return None if there is None else taken.mark(*there)
 
     def _flush(self, stored: DurableQueue, *, back: bool = True) -> None:
         """Commit the collected changes; if few entries are left on the disk, take them back to memory.
@@ -261,7 +266,7 @@ class KeyedQueue(VolatileQueue):
                 kept[key] = ones if len(ones) > 1 else ones[0]
             work = stored.work()
             work.clear()
-            stored.durable.commit((work,), self._no_mark(), owner=_Moved(self, kept))
+            self._commit_moved(stored, (work,), _Moved(self, kept))
         else:
             keys = sorted(self.by_key)
             for start in range(0, max(1, len(keys)), _MOVED):
@@ -270,16 +275,19 @@ class KeyedQueue(VolatileQueue):
 
     def _move_keys(self, stored: DurableQueue, keys: list[bytes], *, last: bool) -> None:
         """Commit what was taken from the disk, and move the entries with these keys there."""
-        work = stored.work()
-        entries = list(self._under(keys))
+        work = cast("KeyedWork", stored.work())
+        entries = list(self._packed_under(keys))
         if entries:
-            work.put_many(entries)
+            work.put_packed(entries)
         works = (work,) if self.taken is None else (self.taken, work)
         owner = _Moved(self, {}) if last else _PartMoved(self, keys, self.in_memory - len(entries))
-        stored.durable.commit(works, self._no_mark(), owner=owner)
+        self._commit_moved(stored, works, owner)
 
-    def _no_mark(self) -> dict[bytes, None]:
-        return {} if self.taken is None else {_TAKING + self.name: None}
+    def _commit_moved(self, stored: DurableQueue, works: tuple[Work, ...], owner: CommitOwner) -> None:
+        """Commit a change whose owner sets what is in memory; until it has, the queue is unsure."""
+        no_mark: dict[bytes, None] = {} if self.taken is None else {_TAKING + self.name: None}
+        self.unsure = True
+        stored.durable.commit(works, no_mark, owner=owner)
 
     def _count(self, stored: DurableQueue) -> int:
         return stored.now.count - (self.taken.reads if self.taken is not None else 0) + self.in_memory
@@ -347,10 +355,13 @@ class KeyedQueue(VolatileQueue):
         return lambda key: key in taken or entry_number(key) > last
 
     def _under(self, keys: Any, *, reverse: bool = False) -> Iterator[Entry]:
+        return (unpacked(one, key) for key, one in self._packed_under(keys, reverse=reverse))
+
+    def _packed_under(self, keys: Any, *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
         for key in keys:
             there = self.by_key[key]
             for one in (reversed(there) if reverse else there) if isinstance(there, deque) else (there,):
-                yield unpacked(one, key)
+                yield key, one
 
     def search(
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
@@ -368,7 +379,7 @@ class KeyedQueue(VolatileQueue):
 
     def _matching(self, search: SearchOrder | None, key: bytes) -> Iterator[bytes]:
         """The keys in memory that match a search (all for None), ascending."""
-        if search is SearchOrder.EQ:
+        if search is EQ:
             return iter([key] if key in self.by_key else ())
         keys = self._in_order()
         if search is None:
@@ -390,7 +401,7 @@ class KeyedQueue(VolatileQueue):
         else:
             work = stored.work()
             work.clear()
-            stored.durable.commit((work,), self._no_mark(), owner=_Moved(self, {}))
+            self._commit_moved(stored, (work,), _Moved(self, {}))
         return removed
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:

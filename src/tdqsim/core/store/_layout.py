@@ -73,7 +73,6 @@ _new = tuple.__new__
 
 ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
 """The kinds of values: one plain record, several, one with sender and time, one whose data is in pieces."""
-_ONE: Final = ONE[0]
 
 
 class Order(Enum):
@@ -96,6 +95,10 @@ class SearchOrder(Enum):
     LE = "LE"
     GT = "GT"
     GE = "GE"
+
+
+EQ: Final = SearchOrder.EQ
+"""The most frequent one, since looking up a member of an enumeration takes as long as a short function."""
 
 
 class Entry(NamedTuple):
@@ -204,6 +207,11 @@ def unpacked(there: bytes, key: bytes, start: int = 0) -> Entry:
     return _new(Entry, (there[start + size :], key, there[start : start + size], time_ns))
 
 
+def packed_size(there: bytes) -> int:
+    """The bytes of data of an entry that :func:`packed` has packed."""
+    return len(there) - 9 - there[8]
+
+
 def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tuple[bytes, bytes]]]:
     """Encode a record whose data is stored in pieces: the value for its key, and keys and values of the pieces."""
     data, _, sender, time_ns = item if isinstance(item, Entry) else Entry(item)
@@ -217,13 +225,13 @@ def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tu
 def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
     """Decode the value under a key to its records; StoreDamaged, naming ``what``, when it is damaged."""
     rest = unseal(key, value, what)
-    if rest[0] == _ONE:  # most of them
-        return [rest[1:]]
     kind = rest[:1]
-    if kind == MANY:
-        return _split(rest)
+    if kind == ONE:  # most of them
+        return [rest[1:]]
     if kind == FULL:
         return [unpacked(rest, key[8:-8], 1)]
+    if kind == MANY:
+        return _split(rest)
     if kind == LONG:
         number, size, crc = _LONG.unpack_from(rest, 1)
         time_ns, _ = _FACTS.unpack_from(rest, 1 + _LONG.size)
@@ -264,11 +272,19 @@ def size_of(item: Item) -> int:
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
-def entry_key(number: int, seq: int, user_key: bytes = b"") -> bytes:
-    """The key of an entry."""
-    if user_key:
-        return (number | ENTRIES).to_bytes(8, "big") + user_key + (seq + ZERO).to_bytes(8, "big")
+def entry_key(number: int, seq: int) -> bytes:
+    """The key of an entry without a key."""
     return _pack_numbered(number | ENTRIES, seq + ZERO)
+
+
+def entry_prefix(number: int) -> bytes:
+    """The begin of the keys of all entries under an internal number."""
+    return (number | ENTRIES).to_bytes(8, "big")
+
+
+def keyed_entry_key(prefix: bytes, user_key: bytes, seq: int) -> bytes:
+    """The key of an entry of a KEYED queue; ``prefix`` is what :func:`entry_prefix` returns."""
+    return prefix + user_key + (seq + ZERO).to_bytes(8, "big")
 
 
 def entry_number(key: bytes) -> int:

@@ -6,13 +6,13 @@ costs nothing. The committed record with a number never changes, so records that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Container, Iterator
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import crc32
 
 from tdqsim.core.store._layout import (
-    ENTRIES,
+    EQ,
     ORDERS,
     QUEUE,
     Entry,
@@ -25,6 +25,7 @@ from tdqsim.core.store._layout import (
     decode,
     entry_key,
     entry_number,
+    entry_prefix,
     not_keyed,
     nothing,
     read_queue_record,
@@ -46,6 +47,8 @@ _END: Final = b"\xff" * 9
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
 StoredItem: TypeAlias = tuple[bytes, Item, Long | None]
 """An LMDB entry with one record: its key, the record, and the place of its data when it is long."""
+StoredValue: TypeAlias = tuple[bytes, bytes]
+"""An LMDB entry: its key and its value."""
 Run: TypeAlias = tuple[list[Any], list[tuple[int, Long | None]]]
 """Records that follow each other; for each of their LMDB entries the number of its last record, the place of long data.
 """
@@ -177,7 +180,7 @@ class DurableQueue:
             if key[:8] != prefix:
                 break
             try:
-                items, long = self._items(txn, key, value)
+                items, long = self.items_of(key, value, txn.get)
             except StoreDamaged:
                 if not found:
                     raise
@@ -201,16 +204,20 @@ class DurableQueue:
             raise self.damaged(f"record {seq} is missing")
         return found, ends
 
-    def _items(self, txn: StoreTransaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
-        """The items of an LMDB entry, and the place of its data when it is long."""
+    def items_of(self, key: bytes, value: bytes, get: Callable[[bytes], bytes | None]) -> tuple[list[Any], Long | None]:
+        """The items of an LMDB entry, and the place of its data when it is long; ``get`` reads the pieces then."""
         try:
             decoded = decode(key, value, "")
             if decoded.__class__ is list:
                 return decoded, None
             assert isinstance(decoded, Long), "decode returns a list or a Long"
-            return [decoded.item(key, decoded.data(txn.get, ""))], decoded
+            return [decoded.item(key, decoded.data(get, ""))], decoded
         except StoreDamaged:
             raise self.damaged(f"record {entry_number(key)} is damaged") from None
+
+    def piece(self, place: bytes) -> bytes | None:
+        """The committed value under an LMDB key."""
+        return self.durable.look(lambda txn: txn.get(place))
 
     def look_up(self, seq: int) -> Ahead:
         """Read ahead the committed records of a FIFO queue from a number on."""
@@ -324,7 +331,23 @@ class DurableQueue:
 
     def spans(self, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:
         """The spans of LMDB keys whose user keys match a search (all for None), ascending."""
-        return key_ranges((self.now.number | ENTRIES).to_bytes(8, "big"), search, key)
+        number = self.now.number
+        low = entry_prefix(number)
+        here = low + key
+        if search is EQ:
+            return [(here, here + _END)]
+        return _RANGES[search](low, here, here + _END, entry_prefix(number + 1))
+
+    def read_ahead(self, start: bytes, taken: Container[bytes], most: int) -> list[StoredValue]:
+        """The first entries from an LMDB key on, at most so many, not decoded, without those that were taken."""
+        beyond = entry_prefix(self.now.number + 1)
+
+        def read(txn: StoreTransaction) -> list[StoredValue]:
+            cursor = txn.cursor()
+            there = takewhile((beyond,).__gt__, cursor) if cursor.set_range(start) else ()
+            return list(islice((each for each in there if each[0] not in taken), most))
+
+        return self.durable.look(read)
 
     def between(
         self, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool = False
@@ -355,7 +378,7 @@ class DurableQueue:
                 break
             if but is None or not but(key):
                 try:
-                    items, long = self._items(txn, key, value)
+                    items, long = self.items_of(key, value, txn.get)
                 except StoreDamaged:
                     if not batch:
                         raise
@@ -369,17 +392,9 @@ class DurableQueue:
 _Span: TypeAlias = tuple[bytes, bytes]
 _RANGES: Final[dict[SearchOrder | None, Callable[[bytes, bytes, bytes, bytes], list[_Span]]]] = {
     None: lambda low, _here, _beyond, high: [(low, high)],
-    SearchOrder.EQ: lambda _low, here, beyond, _high: [(here, beyond)],
     SearchOrder.NE: lambda low, here, beyond, high: [(low, here), (beyond, high)],
     SearchOrder.LT: lambda low, here, _beyond, _high: [(low, here)],
     SearchOrder.LE: lambda low, _here, beyond, _high: [(low, beyond)],
     SearchOrder.GT: lambda _low, _here, beyond, high: [(beyond, high)],
     SearchOrder.GE: lambda _low, here, _beyond, high: [(here, high)],
 }
-
-
-def key_ranges(prefix: bytes, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:
-    """The spans of LMDB keys whose user keys match a search, ascending."""
-    here = prefix + key
-    high = (int.from_bytes(prefix, "big") + 1).to_bytes(8, "big")
-    return _RANGES[search](prefix, here, here + _END, high)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from weakref import ref
 
 from tdqsim.core.store._layout import (
+    FULL,
     INLINE,
     MAX_DATA,
     Entry,
@@ -25,17 +27,23 @@ from tdqsim.core.store._layout import (
     encode,
     entry_key,
     entry_number,
+    entry_prefix,
+    keyed_entry_key,
     not_keyed,
+    packed,
+    packed_size,
     parts,
     queue_record,
+    seal,
     size_of,
+    unpacked,
 )
 from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
 from tdqsim.errors import StoreDamaged, StoreFull, WrongValue
 
 if TYPE_CHECKING:
-    from tdqsim.core.store._queue import DurableQueue, StoredItem
+    from tdqsim.core.store._queue import DurableQueue, StoredValue
 
 NOTHING: Final[list[Any]] = []
 AHEAD: Final = 64
@@ -44,8 +52,6 @@ Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
 """Records read ahead: the number of the first, the records, and for the last of each LMDB entry its long data."""
 NOT_AHEAD: Final[Ahead] = (0, [], {})
 """Nothing is read ahead. All queues share this object: record numbers begin at 1, so no record is appended to it."""
-_AHEAD: Final = 16
-"""The entries of a KEYED queue that a search reads ahead when it continues."""
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
@@ -119,19 +125,19 @@ class Work:
         self._hold(self._cost(items))
         self.items += items
 
-    def put_back(self, item: Item) -> None:
+    def put_back(self, item: Any) -> None:
         """Add a record, or an entry of a KEYED queue, at the front: it is the next one taken (with its key)."""
         if self.front is NOTHING:
             self.front = []  # first, since give_back appends to it even when there is no room
         self._hold(self._cost([item]))
         self.front.append(item)
 
-    def give_back(self, item: Item) -> None:
-        """As :meth:`put_back`, but never refused: an item whose removal is not committed still has room on disk."""
+    def give_back(self, data: bytes) -> None:
+        """As :meth:`put_back`, but never refused: a record whose removal is not committed still has room on disk."""
         try:
-            self.put_back(item)
+            self.put_back(data)
         except StoreFull:
-            self.front.append(item)
+            self.front.append(data)
 
     def _cost(self, items: list[Any]) -> int:
         return self.queue.durable.room.cost(sum(map(size_of, items)), len(items))
@@ -405,21 +411,41 @@ class LifoWork(Work):
         return (((item,), len(item)) for item in items)
 
 
-class KeyedWork(LifoWork):
-    """The uncommitted changes to a KEYED queue.
+class Known(NamedTuple):
+    """What a work knows of the committed entries of a KEYED queue between two LMDB keys.
 
     Attributes:
-        passed: a state of the queue, two LMDB keys between which this work has taken every entry of that state, and
-            the entries that follow, the next one last. A search continues with them, so that taking many entries of
-            one key, or the lowest one again and again, reads them in batches and does not walk over those taken before.
+        now: the state of the queue that they are of.
+        low, high: the LMDB keys.
+        most: how many were read at the last time, at most.
+        ahead: those that were not taken, not decoded, the next one last.
     """
 
-    __slots__ = ("passed",)
+    now: Standing | None
+    low: bytes
+    high: bytes
+    most: int
+    ahead: list[StoredValue]
+
+
+_UNKNOWN: Final = Known(None, b"", b"", 0, [])
+
+
+class KeyedWork(LifoWork):
+    """The uncommitted changes to a KEYED queue. Its items, those in front too, are pairs of key and packed entry.
+
+    Attributes:
+        known: what was read ahead. A search that begins there continues with it, so that taking one key after another,
+            many entries of one key, or the lowest one again and again, reads them in batches and does not walk over
+            those taken before. The batches grow while all of what was read is taken.
+    """
+
+    __slots__ = ("known",)
     _shrinks = False
 
     def __init__(self, queue: DurableQueue) -> None:
         LifoWork.__init__(self, queue)
-        self.passed: tuple[Standing, bytes, bytes, list[StoredItem]] = (queue.now, b"", b"", [])
+        self.known = _UNKNOWN
 
     def put(self, data: bytes) -> None:
         """Refused: an entry of a KEYED queue has a key."""
@@ -428,21 +454,27 @@ class KeyedWork(LifoWork):
     def put_entry(self, entry: Entry) -> None:
         """See :meth:`Work.put_entry`."""
         check_entry(self.queue.name, entry, self.queue.key_length)
-        self._hold(self._cost([entry]))
-        self.items.append(entry)
+        self.put_many([entry])
+
+    def put_many(self, items: list[Entry]) -> None:
+        """See the base."""
+        self.put_packed([(item.key, packed(*item)) for item in items])
+
+    def put_packed(self, pairs: list[tuple[bytes, bytes]]) -> None:
+        """As :meth:`put_many`, with keys and packed entries."""
+        Work.put_many(self, pairs)
 
     def put_back(self, item: Item) -> None:
         """Add an entry that is the next one taken with its key."""
         entry = item if isinstance(item, Entry) else Entry(item)
         check_entry(self.queue.name, entry, self.queue.key_length)
-        Work.put_back(self, entry)
+        Work.put_back(self, (entry.key, packed(*entry)))
 
-    def _cost(self, items: list[Any]) -> int:
+    def _cost(self, items: list[tuple[bytes, bytes]]) -> int:
         """The charge for entries in key order: those that follow one with their key share its pages."""
-        room, key_length = self.queue.durable.room, self.queue.key_length
-        keys = len({item.key for item in items})
-        size = sum(map(size_of, items)) + sum(len(item.sender) for item in items)
-        return room.cost(0, keys, keyed=True) + room.cost(size + key_length * len(items), len(items) - keys)
+        room, keys = self.queue.durable.room, len(dict(items))
+        size = sum(map(len, chain.from_iterable(items)))
+        return room.cost(0, keys, keyed=True) + room.cost(size, len(items) - keys)
 
     def take(self) -> bytes | None:
         """Take the first committed entry in key order and return its data; None when there are no more."""
@@ -460,32 +492,36 @@ class KeyedWork(LifoWork):
 
     def _find(self, search: SearchOrder | None, key: bytes) -> Entry | None:
         first = self.first(search, key)
-        return None if first is None else self.mark(first)
+        return None if first is None else self.mark(*first)
 
-    def first(self, search: SearchOrder | None, key: bytes) -> StoredItem | None:
+    def first(self, search: SearchOrder | None, key: bytes) -> StoredValue | None:
         """The committed entry that a take would return, or None."""
         if self.cleared:
             return None
         queue, taken = self.queue, self.taken_keys
         for start, stop in queue.spans(search, key):
-            now, low, high, ahead = self.passed
-            if low <= start < high and now is queue.now:
+            now, low, high, most, ahead = self.known
+            known = low <= start <= high and now is queue.now
+            if known:
                 while ahead and ahead[-1][0] in taken:
                     ahead.pop()
-                ahead = ahead or queue.between(high, stop, taken.__contains__, _AHEAD)[::-1]
-            else:
-                low, ahead = start, queue.between(start, stop, taken.__contains__, 1)
-            if ahead and ahead[-1][0] < stop:
-                self.passed = queue.now, low, ahead[-1][0], ahead
+                known = not ahead or start <= ahead[-1][0]  # else this search leaves an entry out
+            if not known or not ahead:
+                most = min(2 * most, AHEAD) if high in taken else 1
+                ahead = queue.read_ahead(high if known else start, taken, most)[::-1]
+                if not ahead or ahead[-1][0] >= stop:
+                    continue
+                self.known = Known(queue.now, low if known else start, ahead[0][0], most, ahead)
+            if ahead[-1][0] < stop:
                 return ahead[-1]
         return None
 
-    def mark(self, stored: StoredItem) -> Entry:
+    def mark(self, key: bytes, value: bytes) -> Entry:
         """Take the entry that :meth:`first` has returned."""
-        key, item, long = stored
-        assert isinstance(item, Entry), item
-        self.taken_keys[key] = len(item.data), long
-        return item
+        items, long = self.queue.items_of(key, value, self.queue.piece)
+        entry: Entry = items[0]
+        self.taken_keys[key] = len(entry.data), long
+        return entry
 
     def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
         front, items = self.front[::-1], self.items[self.own :]
@@ -493,11 +529,12 @@ class KeyedWork(LifoWork):
         size = self._write(txn, number, first - 1, front) + self._write(txn, number, last, items)
         return first, last + len(items), size
 
-    def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[Entry]) -> int:
-        total = 0
-        for place, item in enumerate(items, seq + 1):
-            key = entry_key(number, place, item.key)
-            size = len(item.data)
-            txn.put(key, self._value(txn, key, (item,), size))
+    def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[tuple[bytes, bytes]]) -> int:
+        total, prefix = 0, entry_prefix(number)
+        for place, (key, one) in enumerate(items, seq + 1):
+            at = keyed_entry_key(prefix, key, place)
+            size = packed_size(one)
+            long = size > INLINE
+            txn.put(at, self.queue.durable.put_long(txn, at, unpacked(one, key)) if long else seal(at, FULL + one))
             total += size
         return total
