@@ -6,6 +6,7 @@ import inspect
 import json
 import socket
 from contextlib import contextmanager
+from itertools import takewhile
 from threading import Thread
 
 import pytest
@@ -190,7 +191,10 @@ def test_what_has_happened_is_told_and_then_what_happens(server, region):
     region.writeq_td("PAYQ", "one")
     before = list(region.history(follow=False))
     assert [each["position"] for each in before] == list(range(len(before)))
-    follow = region.history(len(before))
+    (run,) = {each["run"] for each in before}
+    with pytest.raises(RemoteError, match=f"of run 00000000, but the present run is {run}"):
+        region.wait_for_condition("QZERO", position=0, run="00000000")
+    follow = region.history(len(before), run=run)
     with Client(server.url, server.token, timeout=300) as other:
         other.region("TDQREGN").writeq_td("LOGQ", "two")
     event = next(each for each in follow if each["event"] == "command")
@@ -231,7 +235,7 @@ class Server:
         what = self.script.pop(0)
         if what == "end":
             return False
-        head = [line for line in iter(lines.readline, b"\r\n") if line]
+        head = list(takewhile(lambda line: line not in (b"\r\n", b""), iter(lines.readline, None)))
         if not head:
             self.script.insert(0, what)
             return False
@@ -240,7 +244,8 @@ class Server:
         self.asked.append((head[0].decode().split()[0], head[0].decode().split()[1]))
         if what == "lose":
             return False
-        answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        status = what.get("status", 200) if isinstance(what, dict) else 200
+        answer = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\n" % status
         if isinstance(what, str):  # a stream that is cut off
             connection.sendall(answer + b"Transfer-Encoding: chunked\r\n\r\n%X\r\n%b\r\n" % (len(what), what.encode()))
             return False
@@ -308,8 +313,33 @@ def test_nobody_there_is_told_at_once():
     assert not lost.value.sent
 
 
-def event(position):
-    return f'id: {position}\ndata: {{"event": "command", "position": {position}}}\n\n'
+def event(position, run=None):
+    data = {"event": "command", "position": position} | ({"run": run} if run else {})
+    return f"id: {position}\ndata: {json.dumps(data)}\n\n"
+
+
+OTHER_RUN = {"status": 409, "run": "bbbbbbbb", "detail": "the position is of run aaaaaaaa, the present is bbbbbbbb"}
+
+
+def test_a_history_begins_anew_with_the_run_of_a_restarted_server():
+    script = (event(3, "aaaaaaaa"), OTHER_RUN, event(0, "bbbbbbbb"), event(1, "bbbbbbbb"))
+    with scripted(*script) as (server, client):
+        follow = client.region("R").history(3, run="aaaaaaaa")
+        got = [next(follow) for _ in range(3)]
+        follow.close()
+    assert [(each["position"], each["run"]) for each in got] == [(3, "aaaaaaaa"), (0, "bbbbbbbb"), (1, "bbbbbbbb")]
+    asked = [path.removeprefix("/api/v1/regions/R/history?") for _, path in server.asked]
+    assert asked == [
+        "position=3&follow=True&run=aaaaaaaa", "position=4&follow=True&run=aaaaaaaa",
+        "position=0&follow=True", "position=1&follow=True&run=bbbbbbbb",
+    ]  # fmt: skip
+
+
+def test_a_history_from_a_position_of_another_run_is_refused():
+    said = "of run aaaaaaaa, the present is bbbbbbbb"
+    with scripted(OTHER_RUN) as (server, client), pytest.raises(RemoteError, match=said) as refused:
+        next(client.region("R").history(3, run="aaaaaaaa"))
+    assert (refused.value.status, refused.value.run, len(server.asked)) == (409, "bbbbbbbb", 1)
 
 
 def test_a_history_goes_on_behind_the_last_event():

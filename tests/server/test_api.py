@@ -187,6 +187,10 @@ def test_a_wait_for_a_condition_and_for_the_end_of_a_task(api):
     assert api.post(wait, json={"condition": "QZERO", "seconds": 0.01}).status_code == 504
     api.post(f"{QUEUE}/read")
     assert api.post(wait, json={"condition": "QZERO", "position": 0}).json() == {"met": True}
+    run = history_of(api)[0][1]["run"]
+    assert api.post(wait, json={"condition": "QZERO", "position": 0, "run": run}).json() == {"met": True}
+    refused = api.post(wait, json={"condition": "QZERO", "position": 0, "run": "0" * 8})
+    assert (refused.status_code, refused.json()["run"]) == (409, run)
     assert api.post(wait, json={"queue": "PAYQ", "at_most": 0}).json() == {"met": True}
     api.post(f"{QUEUE}/records", json={"text": "one"})
     assert api.post(wait, json={"queue": "PAYQ", "at_most": 0, "seconds": 0.01}).status_code == 504
@@ -496,6 +500,12 @@ def test_the_history_goes_on_from_a_position(api):
     assert again.text.startswith("event: ") == (writes[1] + 1 < len(every))
     assert f"id: {writes[1]}\n" not in again.text
     assert history_of(api, position=10**9) == []
+    (run,) = {event["run"] for _position, event in every}
+    assert history_of(api, position=writes[1], run=run) == every[writes[1] :]
+    for follow in ("false", "true"):
+        refused = api.get("/api/v1/regions/PAYREGN/history", params={"follow": follow, "position": 1, "run": "0" * 8})
+        assert (refused.status_code, refused.json()["run"]) == (409, run)
+        assert f"of run 00000000, but the present run is {run}" in refused.json()["detail"]
     assert api.get("/api/v1/regions/PAYREGN/history", params={"position": -1}).status_code == 422
     assert api.get("/api/v1/regions/NONE/history").status_code == 404
 

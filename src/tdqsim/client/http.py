@@ -40,6 +40,7 @@ class RemoteError(TdqError):
         resp, resp2: its numbers; 0 for none.
         abcode: the abend code; empty for none.
         message_id: the id of an IBM i message, such as ``CPF9801``; empty for none.
+        run: the present run of the server, if the request had a position of another run; otherwise empty.
         unconfirmed_rules: the confidence of the rules that the condition or message rests on, by id; empty if a page
             or program of the vendor shows one of them.
     """
@@ -52,6 +53,7 @@ class RemoteError(TdqError):
         self.resp2 = int(body.get("resp2", 0))
         self.abcode = str(body.get("abcode", ""))
         self.message_id = str(body.get("message_id", ""))
+        self.run = str(body.get("run", ""))
         self.unconfirmed_rules: dict[str, str] = dict(body.get("unconfirmed_rules", {}))
 
 

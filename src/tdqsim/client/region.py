@@ -399,26 +399,35 @@ class RemoteRegion(_Commands):
         with self._client.stream(f"{self._path}/sysout/{number}") as lines:
             yield from lines
 
-    def history(self, position: int = 0, *, follow: bool = True) -> Iterator[dict[str, Any]]:
+    def history(self, position: int = 0, *, follow: bool = True, run: str | None = None) -> Iterator[dict[str, Any]]:
         """The events of the region from a position on, past and new ones, each as it arrives.
 
         An event ``lost`` has the number of events that are no longer kept, or that were too fast for the client. A lost
-        connection is opened again, and continues after the last event, or with the first of a restarted server.
+        connection is opened again, and continues after the last event, or with the first of a restarted server, whose
+        events have another ``run``.
 
         Args:
             position: the position of the first event; the first of all is 0.
             follow: whether to continue with new events; False ends after the past ones.
+            run: the run of the server to which the position belongs, as its events name it; None does not check that.
 
         Raises (in the iteration):
             LostConnection: the server cannot be reached any more.
+            RemoteError: with status 409, the position is of another run.
         """
+        reached: str | None = None  # the run of the last event
         while True:
             try:
-                query = {"position": position, "follow": follow}
+                query = {"position": position, "follow": follow, "run": reached or run}
                 with self._client.stream(f"{self._path}/history", query=query) as lines:
                     for event in events(lines):
                         yield event
                         position = event.get("position", position - 1) + 1
+                        reached = event.get("run", reached)
+            except RemoteError as refused:
+                if not (refused.run and reached):
+                    raise
+                position, reached, run = 0, None, None
             except LostConnection as lost:
                 if not (lost.sent and follow):
                     raise
@@ -452,15 +461,18 @@ class RemoteRegion(_Commands):
         """
         self._wait({"queue": queue, "items": items, "at_most": at_most}, seconds)
 
-    def wait_for_condition(self, condition: str, *, position: int | None = None, seconds: float = 30) -> None:
+    def wait_for_condition(
+        self, condition: str, *, position: int | None = None, run: str | None = None, seconds: float = 30
+    ) -> None:
         """Wait until a command ends with a condition, such as NOSPACE.
 
         Args:
             condition: the name of the condition.
             position: the position in the history from which commands count; default: from now on.
+            run: the run of the server to which the position belongs; RemoteError with status 409 if it is another.
             seconds: the time limit; at its end RemoteError with status 504 is raised.
         """
-        self._wait({"condition": condition.upper(), "position": position}, seconds)
+        self._wait({"condition": condition.upper(), "position": position, "run": run}, seconds)
 
     def wait_for_task(self, task: int, *, seconds: float = 30) -> None:
         """Wait until a task has ended; a number without a task counts as a task that has ended."""

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final, TypeVar
 
 from tdqsim import Clock
@@ -59,6 +60,21 @@ class UnknownRegion(TdqError):
     """No region or system of that name is served."""
 
 
+class OtherRun(TdqError):
+    """A position belongs to the history of another run of the server.
+
+    Attributes:
+        run: the present run.
+    """
+
+    def __init__(self, region: Region, named: str, run: str) -> None:
+        super().__init__(
+            f"region {region.applid}: the position is of run {named}, but the present run is {run}; "
+            "its history begins at position 0"
+        )
+        self.run = run
+
+
 class _Recorder:
     """Publishes the events of one region."""
 
@@ -69,6 +85,7 @@ class _Recorder:
         self._region = region
         self._applid = region.applid
         self._position = 0
+        self._run = host.runs.setdefault(region.applid, token_hex(4))
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
         self._commands = LastCommands(region.options.code_page)
@@ -191,7 +208,8 @@ class _Recorder:
         now = engine.dispatcher.clock.time_ns()
         if now >= self._activity.next_ns:
             self._activity.at(now)
-        published = {"event": event, "region": self._applid, "position": self._position, "time_ns": now, **facts}
+        place = {"region": self._applid, "run": self._run, "position": self._position}
+        published = {"event": event, **place, "time_ns": now, **facts}
         self._position += 1
         self._recent.append(published)
         engine.publish(published)
@@ -227,6 +245,8 @@ class Host:
         commits: the times of durable commits, by region.
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
+        runs: for each region, by APPLID, eight hexadecimal digits that no other run of the server has; positions in the
+            history of a region belong to one run.
         abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
         watched_changes: what was done with the last changes of files, by APPLID, if its files are watched.
         watched_changes_of_systems: the same by the names of the systems.
@@ -263,6 +283,7 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self.runs: dict[str, str] = {}
         self.abend_listeners: list[Callable[[Region, Dump], object]] = []
         self.watched_changes: dict[str, Sequence[WatchedChange]] = {}
         self.watched_changes_of_systems: dict[str, Sequence[WatchedChange]] = {}
@@ -468,6 +489,16 @@ class Host:
                 del plans[each]
             else:
                 plans[each].attach(region)
+
+    def check_run(self, region: Region, run: str | None) -> None:
+        """Refuse a position in the history of another run; with None, a client does not say to which it belongs.
+
+        Raises:
+            OtherRun: it is of another run.
+        """
+        present = self.runs[region.applid]
+        if run not in (None, present):
+            raise OtherRun(region, run, present)
 
     def wait_for_condition(
         self, region: Region, condition: str, seconds: float, position: int | None = None

@@ -15,7 +15,7 @@ from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, may_still
 from tdqsim.server.http.common import EndedRegion, Routes, Served
-from tdqsim.server.http.values import Position
+from tdqsim.server.http.values import Position, Run
 
 routes = Routes()
 
@@ -91,10 +91,12 @@ async def history(
     request: Request,
     region: EndedRegion,
     position: Position = 0,
+    run: Annotated[Run | None, Query(description="the run of the position, as events name it; 409 for another")] = None,
     follow: Annotated[bool, Query(description="continue with new events")] = True,
     last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="continue after this event")] = "",
 ) -> StreamingResponse:
     """The past events of a region that are kept, as server-sent events with their positions as ids."""
+    host.check_run(region, run)
     applid = region.applid
     begin = int(last_event_id) + 1 if last_event_id else position
     if not follow:

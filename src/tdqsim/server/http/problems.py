@@ -7,6 +7,8 @@ a CICS condition       409     condition, resp, resp2, command, resource, unconf
                                for NOTAUTH
 an abend               409     abcode
 an IBM i message       409     message_id; 404 if an object is not found, 403 without authority to it
+a position of another  409     run: the present one
+run of the server
 not found              404
 other refusals         409     text that is not a command, definition or layout; an impossible change
 not as documented      422     errors: the parts of the request; a request that the document allows never gets 422
@@ -32,7 +34,7 @@ from tdqsim.cics import Abend, Condition
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import unconfirmed
 from tdqsim.ibmi import EscapeMessage
-from tdqsim.server.host import UnknownRegion
+from tdqsim.server.host import OtherRun, UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
@@ -63,6 +65,7 @@ class ProblemDetails(TypedDict):
             ),
         ]
     ]
+    run: NotRequired[Annotated[str, Field(description="the present run, if a position was of another")]]
     errors: NotRequired[Annotated[list[str], Field(description="the parts of the request that are wrong")]]
 
 
@@ -108,6 +111,8 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
         return problem(HTTPStatus.TOO_MANY_REQUESTS, "too many units of work", str(error))
     if isinstance(error, WouldWaitForever):
         return problem(HTTPStatus.CONFLICT, "would wait for ever", str(error))
+    if isinstance(error, OtherRun):
+        return problem(HTTPStatus.CONFLICT, "another run", str(error), run=error.run)
     if isinstance(error, TimeoutError):
         return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "the wait has reached its time limit")
     assert isinstance(error, TdqError), error

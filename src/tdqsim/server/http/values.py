@@ -152,6 +152,10 @@ class Decoding(RequestBody):
         return parse_copybook(self.copybook or "", file="copybook", rules=rules).record(self.record)
 
 
+Run = Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
+"""A run of the server, to which positions in the histories of its regions belong."""
+
+
 class AwaitedState(RequestBody):
     """The state to wait for: a number of items of a queue, a condition, or the end of a task or of all tasks."""
 
@@ -166,6 +170,7 @@ class AwaitedState(RequestBody):
         Annotated[int, Field(ge=0, description="the position in the history from which conditions count"), WHOLE]
         | _Given
     ) = None
+    run: Annotated[Run, Field(description="the run of the position; 409 for another")] | _Given = None
     task: (
         Annotated[int, Field(ge=1, le=9_999_999, description="wait until no task has this number"), WHOLE] | _Given
     ) = None

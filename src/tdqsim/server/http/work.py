@@ -89,6 +89,7 @@ async def wait(host: Served, request: Request, region: PathRegion, what: Awaited
         least = 0 if what.at_most is not None and "items" not in what.model_fields_set else what.items
         waiting = host.waits.for_items(region, what.queue, least, what.seconds, at_most=what.at_most)
     elif what.condition is not None:
+        host.check_run(region, what.run)
         waiting = host.wait_for_condition(region, what.condition, what.seconds, what.position)
     else:
         waiting = host.waits.for_tasks(region, what.seconds, task=what.task)
