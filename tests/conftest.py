@@ -20,15 +20,17 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Machines that run the tests may be busy: a slow example is no failure. The slow test of tests/test_many_examples.py runs
 # the same tests with the other profile. In CI the examples are the same at every run: whether a push is green does not
-# depend on luck. Runs by hand and the slow tests look for new ones.
+# depend on luck. Runs by hand and the slow tests look for new ones. What else would fail like a small example is not
+# looked for: tests that expect an example to be found would do that each time, for most of theirs.
 for _profile, _examples in (("tdqsim", 40), ("many", 1000)):
     settings.register_profile(
-        _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-    )
+        _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True,
+        phases=set(Phase) - {Phase.explain},
+    )  # fmt: skip
 settings.register_profile("tdqsim-ci", settings.get_profile("tdqsim"), derandomize=True)
 settings.load_profile("tdqsim-ci" if os.environ.get("CI") else "tdqsim")
 
