@@ -103,9 +103,11 @@ def compared(right: dict[str, Any], schema: dict[str, Any], load: Any) -> tuple[
 
 
 def test_definition_files() -> None:
-    tried, differ = compared(GROUP, json_schema(), parse_definitions)
-    assert differ == []
-    assert tried > 700
+    """Each resource in a file of its own: what is tried is as much, and takes half of the time."""
+    resources = [{kind: [each]} for kind, given in GROUP.items() if kind != "group" for each in given]
+    done = [compared({"group": "PAYMENTS", **each}, json_schema(), parse_definitions) for each in resources]
+    assert [line for _, differ in done for line in differ] == []
+    assert sum(tried for tried, _ in done) > 1000
 
 
 def test_region_files(tmp_path: Path) -> None:
