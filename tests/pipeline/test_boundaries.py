@@ -220,6 +220,20 @@ def test_a_file_of_large_blocks_is_walked_and_cut_at_blocks(tmp_path: Path) -> N
     assert rows(path, record_format="VB") == [b"\xc1" * 20_000] * 200
 
 
+def test_a_block_has_16_mib_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    record = (16_384).to_bytes(2, "big") + bytes(2) + b"\xc1" * 16_380
+    for last, count in ((16_380, 1024), (16_381, None)):
+        contents = record * 1023 + last.to_bytes(2, "big") + bytes(2) + b"\xc1" * (last - 4)
+        path.write_bytes((0x80000004 + len(contents)).to_bytes(4, "big") + contents)
+        if count:
+            assert path.stat().st_size == 16 << 20
+            assert len(rows(path, record_format="VB")) == count
+        else:
+            with pytest.raises(DatasetError, match="offset 0"):
+                rows(path, record_format="VB")
+
+
 def test_a_file_whose_chains_do_not_meet_is_walked(tmp_path: Path) -> None:
     """Every record holds a chain of descriptor words that misses the true ones by two bytes."""
     path = tmp_path / "data"

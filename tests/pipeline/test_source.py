@@ -458,7 +458,9 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
     path = tmp_path / "data"
     write_records(path, [*records(2), b"\xc3\xf0", *records(1)], FORMATS["VB"])
     assert table(options(path, "VB", minimum_record_length="3"))[0].num_rows == 3
+    assert table(options(path, "VB", minimum_record_length="2"))[0].num_rows == 4
     assert table(options(path, "VB", maximum_record_length="3"))[0].num_rows == 1
+    assert table(options(path, "VB", maximum_record_length="2"))[0].num_rows == 1
 
 
 @pytest.mark.parametrize(

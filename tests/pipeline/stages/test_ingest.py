@@ -206,6 +206,22 @@ def test_a_history_that_begins_with_a_large_queue_is_ingested(tmp_path: Path) ->
     assert [(row["command"], row["queue"], row["data"]) for row in found] == [("WRITEQ TD", "KEEP", b"new")]
 
 
+def test_a_task_that_no_trigger_started_issued_its_commands_itself(tmp_path: Path) -> None:
+    lines = [
+        ["START", 5, "", "", 0], ["WRITEQ TD", 5, "KEEP", "F1", 1_999],
+        ["START", 6, "PAYQ", "", 0], ["WRITEQ TD", 6, "KEEP", "F2", 0],
+    ]  # fmt: skip
+    content = "\n".join(map(json.dumps, lines)).encode()
+    found = events(ingested(tmp_path, "night.history", content, columns={"region": "A"}))
+    assert [(row["queue"], row["data"], row["time_us"], row["resp"], row["resp2"]) for row in found] == [
+        ("KEEP", b"\xf1", 1, "NORMAL", 0)
+    ]
+    with pytest.raises(
+        DatasetError, match="record 1 at offset 0: an event is a command, task, queue, data, nanoseconds"
+    ):
+        ingested(tmp_path, "night.history", b'["WRITEQ TD", 5, "KEEP", "F1"]', columns={"region": "A"})
+
+
 def test_input_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there are no events"):
         ingested(tmp_path, "t.csv", b"seq,data_hex\n", columns=WRITE)
