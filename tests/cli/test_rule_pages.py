@@ -73,7 +73,11 @@ def test_coverage_has_every_command_api_and_rule_and_names_no_test() -> None:
     for rule in rules().values():
         assert f"| {rule.confidence} | `{rule.id}` |" in text
     assert "| READQ TD | done |" in text
-    heads = [line for line in text.splitlines() if line.startswith(("| command | s", "| option |", "| condition |", "| name |"))]
+    heads = [
+        line
+        for line in text.splitlines()
+        if line.startswith(("| command | s", "| option |", "| condition |", "| name |"))
+    ]
     assert heads == [  # without the columns about tests, and with a state where not all is done
         "| command | state | options | conditions | without effect | rules |",
         "| option | INQUIRE | SET | values |",

@@ -13,13 +13,13 @@ import pytest
 from tdqsim.definitions.machine import Machine, MachineAnswer, load_machine
 from tdqsim.errors import DefinitionError, ExtraMissing
 from tdqsim.facts import rules
-from tdqsim.ibmi import EscapeMessage, System, system_from_directory
+from tdqsim.ibmi import EscapeMessage, MessagePlan, System, system_from_directory
 from tdqsim.ibmi.machine import RULES_WITH_MESSAGE
 from tdqsim.probe import compare_with_simulator
 from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
 from tdqsim.probe.comparing import compare
 from tdqsim.probe.ibmi_cases import cases, not_tried
-from tdqsim.probe.ibmi_run import ibmi_answers
+from tdqsim.probe.ibmi_run import example_system, ibmi_answers, observe
 from tests.probe.ibmi_alterations import ALTERED, DEPENDENT, PLANTED, altered_machine, plant
 
 OTHER_PRODUCT = ("REC-", "UOW")
@@ -59,6 +59,24 @@ def test_every_case_is_observed_here_and_the_answers_can_be_written(own: Answers
 def test_the_observed_message_is_that_of_the_rule(own: Answers) -> None:
     found = {(each.rule, each.value) for each in own.observations if each.field.startswith("MESSAGE")}
     assert RULES_WITH_MESSAGE - not_tried().keys() <= {rule for rule, value in found if value == rules()[rule].message}
+
+
+def test_a_case_ends_its_other_jobs_and_those_that_it_started() -> None:
+    with example_system() as system:
+        before = set(system.jobs)
+        found = {
+            (each.step, each.value) for each in observe(system, rules=["DTAQ-RECEIVE-ONE-GETS-IT", "DTAQ-LOCK-ALCOBJ"])
+        }
+        assert {("FIRST", "F1"), ("SECOND", "F2")} <= found
+        assert set(system.jobs) == before
+
+
+def test_a_call_that_fails_ends_the_calls_that_fill_a_queue() -> None:
+    with example_system() as system:
+        system.faults = faults = MessagePlan()
+        faults.add("CPF9872", operation="QSNDDTAQ")  # once
+        (found,) = observe(system, rules=["DTAQ-SEND-FULL"])
+    assert found.value == "CPF9872"
 
 
 def compared(own: Answers, altered: tuple[str, ...]) -> None:

@@ -10,10 +10,11 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
 from tdqsim.errors import UsageError
+from tdqsim.ibmi import MessagePlan
 from tdqsim.probe.answers import Answers, Observation, write_answers
 from tdqsim.probe.comparing import compare
 from tdqsim.probe.ibmi_cases import cases, not_tried
-from tdqsim.probe.ibmi_cl import cl_cases
+from tdqsim.probe.ibmi_cl import cl_cases, source
 from tdqsim.probe.ibmi_make import write_ibmi_probe
 from tdqsim.probe.ibmi_run import DEFAULTS, LOCATION, example_system, ibmi_answers, register_programs
 from tdqsim.probe.ibmi_sql import sql_cases
@@ -21,6 +22,9 @@ from tests.probe.cl_interpreter import run_cl, statements
 from tests.probe.ibmi_alterations import altered_machine
 
 LIBRARIES = {"library": DEFAULTS["LIB"], "library2": DEFAULTS["LIB2"]}
+SEND = "CALL QSYS2.SEND_DATA_QUEUE(MESSAGE_DATA => 'X', DATA_QUEUE =>"
+RECEIVE = "SELECT MESSAGE_DATA FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE(DATA_QUEUE =>"
+CLEAR = "CALL QSYS2.CLEAR_DATA_QUEUE(DATA_QUEUE =>"
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def made(tmp_path: Path) -> Path:
     return tmp_path / "probe"
 
 
-def cl_answers(source: str) -> tuple[Answers, list[str]]:
+def cl_answers(source: str, faults: MessagePlan | None = None) -> tuple[Answers, list[str]]:
     """The observations that the CL program writes on a simulated system, and its other SQL statements."""
     found, others = [], []
 
@@ -43,6 +47,7 @@ def cl_answers(source: str) -> tuple[Answers, list[str]]:
     with example_system() as system, system.job("OPERATOR", "TDQUSER") as job:
         job.command("CRTLIB LIB(TDQPROBE) AUT(*USE)")
         register_programs(system, "TDQPROBE")
+        system.faults = faults
         run_cl(source, job, sql)
         assert "TDQPROBE2" not in system.libraries
     return Answers("IBMI", "7.5", tuple(found)), others
@@ -59,11 +64,27 @@ def test_the_cl_program_observes_what_the_simulator_answers(made: Path) -> None:
     assert "'*END '" in trailer
 
 
+def test_a_call_that_fails_ends_the_calls_that_fill_a_queue(made: Path) -> None:
+    faults = MessagePlan()
+    faults.add("CPF9872", operation="QSNDDTAQ", name="P03")  # once
+    found, _ = cl_answers((made / "TDQPROBE.CLLE").read_text("utf-8"), faults)
+    assert [each.value for each in found.observations if each.rule == "DTAQ-SEND-FULL"] == ["CPF9872"]
+
+
 def test_a_cl_program_without_a_location_and_a_job_leaves_cases_out(tmp_path: Path) -> None:
     write_ibmi_probe(tmp_path, **LIBRARIES)
     found, _ = cl_answers((tmp_path / "TDQPROBE.CLLE").read_text("utf-8"))
     left = {each.rule for each in found.observations if each.step == "LEFT-OUT"}
     assert left == {"DTAQ-DDM-REPLAY", "JOBLOG-OTHER"}
+
+
+def test_a_statement_is_broken_after_a_blank_and_never_before_one() -> None:
+    """With + at the end of a line CL skips the blanks at the beginning of the next one."""
+    for text in ("CHGVAR VAR(&V) VALUE('text    of the end')", "CHGVAR(" + "X" * 20 + "    " + "Y" * 16 + ")"):
+        for shift in range(18, 30):
+            first, second = source(["Z" * shift + text]).splitlines()
+            assert (first[-1], second[:24], second[24] != " ") == ("+", " " * 24, True)
+            assert first[13:-1] + second[24:] == "Z" * shift + text
 
 
 @pytest.mark.parametrize("name", ["TDQPROBE", "TDQPARM", "TDQXCL"])
@@ -101,8 +122,22 @@ def test_the_sql_script_runs_each_command_of_its_cases(made: Path) -> None:
     assert written == [
         (rule, step, text.replace("&LIB2", "TDQPROBE2").replace("&LIB", "TDQPROBE")) for rule, step, text in wanted
     ]
-    entries = [step for case in sql_cases() for step in case.steps if step.kind == "entries"]
-    assert len(re.findall(r"^CALL TDQPROBE\.TDQENTRIES\(", script, re.MULTILINE)) == len(entries)
+    services = re.findall(
+        r"^(?:CALL QSYS2\.[A-Z]+_DATA|SELECT MESSAGE|CALL TDQPROBE\.TDQENTRIES).*", script, re.MULTILINE
+    )
+    assert services == [
+        f"{SEND} 'P41', DATA_QUEUE_LIBRARY => 'TDQPROBE');",
+        f"{RECEIVE} 'P41', DATA_QUEUE_LIBRARY => 'TDQPROBE', REMOVE => 'NO')) X;",
+        f"{RECEIVE} 'P41', DATA_QUEUE_LIBRARY => 'TDQPROBE')) X;",
+        f"{CLEAR} 'P41', DATA_QUEUE_LIBRARY => 'TDQPROBE');",
+        f"{SEND} 'P41K', DATA_QUEUE_LIBRARY => 'TDQPROBE', KEY_DATA => 'A');",
+        f"{RECEIVE} 'P41K', DATA_QUEUE_LIBRARY => 'TDQPROBE', KEY_DATA => 'A', KEY_ORDER => 'EQ')) X;",
+        f"{CLEAR} 'P41K', DATA_QUEUE_LIBRARY => 'TDQPROBE', KEY_DATA => 'A', KEY_ORDER => 'EQ');",
+        f"{SEND} 'P42', DATA_QUEUE_LIBRARY => 'TDQPROBE', KEY_DATA => 'A');",
+        "CALL TDQPROBE.TDQENTRIES('DTAQ-QSYS2-KEYED', 'FIRST', 'P42', 'FIRST');",
+        "CALL TDQPROBE.TDQENTRIES('DTAQ-QSYS2-KEYED', 'LAST', 'P42', 'LAST');",
+        "CALL TDQPROBE.TDQENTRIES('DTAQ-QSYS2-KEYED', 'REVERSE', 'P42', 'REVERSE');",
+    ]
     assert "&" not in script
     assert all(
         line.count("'") % 2 == 0 for line in script.splitlines() if line.startswith(("CALL", "INSERT", "SELECT"))
@@ -114,6 +149,12 @@ def test_the_page_names_the_libraries_and_every_rule(made: Path) -> None:
     assert "{" not in page
     for rule in {case.rule for case in cases()} | not_tried().keys():
         assert f"| {rule} |" in page
+    assert "| DTAQ-JOURNAL | yes | no | yes |" in page  # in Java, CL and SQL
+    counts = [
+        line.split("|")[3].strip() for line in page.splitlines() if line.startswith(("| `Tdq", "| `TDQ", "| `tdq"))
+    ]
+    assert counts == ["72", "48", "17"]
+    assert "| DTAQ-SEND-FULL | yes | yes | no |" in page
     assert (made / "tdqprobe.txt").read_text("utf-8").startswith("# The cases")
 
 
