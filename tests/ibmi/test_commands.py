@@ -17,8 +17,13 @@ def test_crtdtaq(job):
     assert str(job.joblog[-1]) == "CPC9801 Object WORK type *DTAQ created in library APPLIB."
     expect_rule("DTAQ-CRT-EXISTS", job.crtdtaq, dtaq="APPLIB/WORK", maxlen=10)
     expect_rule("DTAQ-CRT-LIBRARY", job.crtdtaq, dtaq="NOLIB/WORK", maxlen=10)
-    error = expect_rule("DTAQ-CRT-CHECKS", job.crtdtaq, dtaq="APPLIB/BAD", seq="*KEYED", rmtdtaq="X")
-    assert {one.message_id for one in error.diagnostics} == {"CPD9263", "CPD9267", "CPD9502"}
+    error = expect_rule("DTAQ-CRT-CHECKS", job.crtdtaq, dtaq="APPLIB/BAD", seq="*KEYED", dev="D", rmtdtaq="X")
+    assert [str(one) for one in error.diagnostics] == [  # the table's order
+        "CPD9263 RMTDTAQ not allowed with TYPE(*STD).",
+        "CPD9263 DEV not allowed with TYPE(*STD).",
+        "CPD9267 MAXLEN required with TYPE(*STD).",
+        "CPD9502 KEYLEN required with SEQ(*KEYED).",
+    ]
     assert job.joblog[-len(error.diagnostics) :] == list(error.diagnostics)
     assert ("*DTAQ", "BAD") not in job.system.libraries["APPLIB"].objects
 

@@ -14,6 +14,7 @@ from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.named import NamedTuple
+from tdqsim.core.record_list import several
 from tdqsim.errors import UsageError, WrongType
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
@@ -291,8 +292,9 @@ def _check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
             f"groups is {groups!r:.100}; allowed is the groups of each user: groups={{'ANNA': ['PAYTEAM']}}"
         )
     for user, names in groups.items():
-        if isinstance(names, str | bytes) or not isinstance(names, Collection):
-            raise WrongType(f"groups[{user!r:.40}] is {names!r:.100}; allowed is a list of names of groups")
+        place = f"groups[{user!r:.40}]"
+        if not isinstance(several(place, names, "names"), Collection):
+            raise WrongType(f"{place} is {names!r:.100}; allowed is a list of names")
 
 
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:

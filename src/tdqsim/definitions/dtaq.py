@@ -200,8 +200,8 @@ class Dtaq(Resource):
         return self._ddm_conflicts() if self.type == "*DDM" else self._std_conflicts()
 
     def _std_conflicts(self) -> list[Conflict]:
-        wrong = sorted(self.model_fields_set.intersection(_DDM_ONLY))
-        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in wrong]
+        given = self.model_fields_set
+        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if name in given]
         if not self.maxlen:
             conflicts.append(("maxlen", "CPD9267: is required with type *STD"))
         if self.keylen and self.seq != "*KEYED":

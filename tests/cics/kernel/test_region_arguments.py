@@ -66,8 +66,8 @@ def test_one_name_for_handlers_is_not_taken_letter_by_letter():
     [
         ("abc", "groups is 'abc'; allowed is the groups of each user: groups={'ANNA': ['PAYTEAM']}"),
         (["abc"], "groups is ['abc']; allowed is the groups of each user: groups={'ANNA': ['PAYTEAM']}"),
-        ({"BOB": "OPERS"}, "groups['BOB'] is 'OPERS'; allowed is a list of names of groups"),
-        ({"BOB": None}, "groups['BOB'] is None; allowed is a list of names of groups"),
+        ({"BOB": "OPERS"}, "groups['BOB'] is 'OPERS'; allowed is a list of names, such as ['OPERS']"),
+        ({"BOB": None}, "groups['BOB'] is None; allowed is a list of names"),
     ],
 )
 def test_groups_of_another_form_are_refused(groups, text):
