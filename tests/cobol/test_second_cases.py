@@ -113,3 +113,11 @@ def test_coverage_of_a_second_run_adds_the_parts_of_all_processes_and_none_of_th
     coverage.leave_part(tmp_path)
     again = coverage.merged(tmp_path)["A.cbl"]
     assert (dict(again), again.branches) == ({1: 1, 2: 0}, {1: [(1, 0)]})
+
+
+def test_of_two_programs_of_one_source_the_one_with_more_conditions_on_a_line_counts():
+    for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0)):
+        total = SourceCoverage()
+        for number in order:
+            total.add(SourceCoverage({1: 1}, {1: [[(1, 0)], [(2, 3), (0, 4)], [(1, 1), (1, 0)]][number]}))
+        assert (dict(total), total.branches) == ({1: 3}, {1: [(3, 4), (1, 4)]})

@@ -130,6 +130,8 @@ def test_every_occurrence_of_occurs_is_aligned_alike():
     )
     assert found["COMP-TABLE"] == (1, 16)
     assert found["COMP-TABLE.COMP-PAY"][0] == 4
+    found = offsets("01 R. 05 G OCCURS 2. 10 A PIC X(5). 10 B REDEFINES A PIC S9(8) COMP SYNC. 05 Z PIC X.")
+    assert (found["G"], found["Z"]) == ((0, 5), (10, 1))  # what redefines another item is aligned as that item is
 
 
 def test_usage_and_sign_of_a_group_hold_for_what_is_in_it():

@@ -158,6 +158,16 @@ def test_the_segment_field_may_stand_behind_a_table_that_moves_it():
     assert layout.decode(ebcdic("2xya7")) == {"N": 2, "T": ["x", "y"], "ID": "a", "A": "7", "B": None}
 
 
+@pytest.mark.parametrize(("occurs", "fewest"), [("0 TO 3", 0), ("2 TO 3", 2), ("3 TO 3", 3), ("3", 0)])
+def test_the_lowest_number_of_occurs_depending_on(occurs: str, fewest: int) -> None:
+    layout = parse_copybook(f"01 R. 05 N PIC 9. 05 T PIC X OCCURS {occurs} DEPENDING ON N.").record()
+    assert (layout.minimum_length, layout.length) == (1 + fewest, 4)
+    assert [len(layout.decode(ebcdic(f"{count}xyz"))["T"]) for count in range(fewest, 4)] == [*range(fewest, 4)]
+    for count in range(fewest):
+        with pytest.raises(ConversionError, match=f"T has {fewest} to 3 occurrences, not {count}"):
+            layout.decode(ebcdic(f"{count}xyz"))
+
+
 def test_a_count_that_is_no_number_is_the_maximum():
     layout = parse_copybook("01 R. 05 N PIC X(2). 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.").record()
     for count, expected in (("ab", 3), ("-1", 3), (" 2", 2), ("1 ", 1), ("  ", 3)):

@@ -376,7 +376,7 @@ class _Entry:
     def _occurs(self, token: Token) -> None:
         self._once(token, "OCCURS")
         low = high = self._number("OCCURS")
-        if self._accept("TO"):
+        if ranged := self._accept("TO"):
             high = self._number("OCCURS")
         self._accept("TIMES")
         depending = None
@@ -385,6 +385,7 @@ class _Entry:
             if word.upper == "DEPENDING":
                 self._accept("ON")
                 depending = self._qualified("OCCURS DEPENDING ON")
+                low = low if ranged else 0
             else:
                 self._names()
         self.item.occurs = self._checked_occurs(token, low, high, depending)
@@ -396,7 +397,7 @@ class _Entry:
             )
         if depending is None:
             return Occurs(high, high)  # 2 TO 5 without DEPENDING ON: no compiler accepts it; take the maximum
-        return Occurs(0 if low == high else low, high, depending)
+        return Occurs(low, high, depending)
 
     def _qualified(self, clause: str) -> str:
         """Read a data name and its OF qualifiers; return them as a dotted path, outermost group first."""

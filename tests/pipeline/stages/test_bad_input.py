@@ -326,17 +326,23 @@ def test_a_difference_is_no_lost_stage(tmp_path: Path, region_directory: Path) -
     assert main(["pipeline", "reconcile", "--run", str(run), "--expected", str(expected), "--engine", "local"]) == 2
 
 
-@pytest.mark.parametrize("name", ["region", "seq", "command"])
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        *((name, None, "null") for name in ("region", "seq", "command")),
+        *((name, "", "empty") for name in ("region", "command")),
+    ],
+)
 def test_a_record_without_a_value_is_named_by_its_number_in_the_file(
-    tmp_path: Path, done: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, done: Path, name: str, value: object, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BOUNDS, "batch_rows", 16)  # the record is neither in the first row group nor in a first batch
     rows: list[dict[str, object]] = [
         {"region": "R1", "seq": n, "command": "EXPECT", "queue": "KEEP", "data": b"x"} for n in range(500)
     ]
-    rows[377][name] = None
+    rows[377][name] = value
     source = write_events(tmp_path / "null.parquet", rows, group=200)
-    with pytest.raises(DatasetError, match=rf"null\.parquet: record 378: column {name} is null"):
+    with pytest.raises(DatasetError, match=rf"null\.parquet: record 378: column {name} is {text};"):
         run_reconcile(done, [source], {}, "local")
 
 

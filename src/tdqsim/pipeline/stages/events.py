@@ -79,14 +79,16 @@ def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
 
 
 def no_nulls(column: pa.ChunkedArray, name: str, where: str, first: int) -> None:
-    """Check that every record has a value.
+    """Check that every record has a value, and that no value is an empty text.
 
     Raises:
         DatasetError: one has none; the message names it.
     """
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        raise DatasetError(f"{where}: record {first + row + 1}: column {name} is null; every event needs it")
+    missing, what = column.is_null(), "null"
+    if not column.null_count and _is_text(column.type):
+        missing, what = pc.equal(column, ""), "empty"
+    if (row := pc.index(missing, True).as_py()) >= 0:
+        raise DatasetError(f"{where}: record {first + row + 1}: column {name} is {what}; every event needs it")
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> pa.ChunkedArray:

@@ -129,8 +129,9 @@ class ParquetPiece:
         for first, part in self.numbered_parts(["region"]):
             if "region" not in part.column_names:
                 conform(part, str(self.path), first)  # reports the columns that exist instead
-            no_nulls(part.column("region"), "region", str(self.path), first)
-            yield part.column("region").cast(pa.string())
+            column = part.column("region").cast(pa.string())
+            no_nulls(column, "region", str(self.path), first)
+            yield column
 
     def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
         """Its rows unchanged, in tables of some megabytes, each with the number of the file's rows before it."""
