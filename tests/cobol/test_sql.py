@@ -55,6 +55,7 @@ PROGRAM = """\
            05  OPT-B PIC 9(3) COMP-3 VALUE 5.
            05  OPT-X REDEFINES OPT-B.
                10  OPT-Y PIC XX.
+           05  OPT-Z PIC X VALUE 'Z'.
        77  RC PIC -(4)9.
        01  SHOWN.
            05  S-CODE PIC -(4)9.
@@ -426,10 +427,10 @@ def test_calls_of_programs_that_are_not_there_are_answered(bank):
     lines = bank("M", stub)
     assert (lines[0], lines[1][16:25]) == ("    8", "  2035.00")
     assert lines[2][10:16] == "ABSENT"
-    assert stub.calls == [{"HOBJ": 7, 2: "ABC", "OPTS": {"OPT-A": "OPT", "OPT-B": 5}, "CC": 0, "REASON": 0}]
+    assert stub.calls == [{"HOBJ": 7, 2: "ABC", "OPTS": {"OPT-A": "OPT", "OPT-B": 5, "OPT-Z": "Z"}, "CC": 0, "REASON": 0}]
     group = CallStub("R", CallAnswer({"OPTS": {"OPT-A": "X"}, 1: {"OPT-B": 6}}))
     bank("M", stub, group)
-    assert group.calls == [{"OPTS": {"OPT-A": "OPT", "OPT-B": 5}}]
+    assert group.calls == [{"OPTS": {"OPT-A": "OPT", "OPT-B": 5, "OPT-Z": "Z"}}]
     assert bank("M", CallStub("MQOPEN", CallAnswer()))[0] == "    0"  # RETURN-CODE
     one, two = (CallStub(name, CallAnswer()) for name in ("ONE", "TWO"))
     bank("D", one, two)  # both on one line
@@ -485,7 +486,7 @@ cases:
       queues:
         OUT: [{like: "*4"}, {like: "*5.00*"}, {like: "*ABSENT*"}]
       calls:
-        CALL MQOPEN: [{HOBJ: "7", "2": ABC, OPTS: {hex: 4F5054005F}}]
+        CALL MQOPEN: [{HOBJ: "7", "2": ABC, OPTS: {hex: 4F5054005F5A}}]
   - name: wrong
     given:
       sql: [{kind: SELECT, rows: [[A, "1"]]}]

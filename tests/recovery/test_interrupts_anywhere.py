@@ -201,12 +201,13 @@ def one(
     elif run:
         command(region, task)
     found = ended(region, task)
+    written = [each.reason for each in region.statistics.collections]
     region.close()
     with made(place, durability) as again:
         assert again.recovery.start_type == "WARM"
         assert seen(again) == found, interrupt and interrupt.where
     shutil.rmtree(place)
-    return found
+    return {**found, "statistics": written}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
