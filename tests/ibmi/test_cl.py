@@ -280,6 +280,13 @@ def test_deletion_from_several_libraries(system, officer, library, left):
     expect_rule("CL-SEVERAL", officer.command, f"DLTDTAQ {library}/X*")
 
 
+@pytest.mark.parametrize("text", ["CRTUSRPRF NEWONE CCSID(99)", "CHGUSRPRF ANNA CCSID(99)"])
+def test_a_ccsid_that_is_not_known_ends_the_command(officer, text):
+    with pytest.raises(EscapeMessage, match="CPF0006") as caught:
+        officer.command(text)
+    assert caught.value.diagnostics[0].text.startswith("unknown code page '99'")
+
+
 def test_what_is_accepted_as_shipped(system, officer):
     officer.command("CRTLIB ONE *PROD TEXT('One') AUT(*LIBCRTAUT) CRTAUT(*SYSVAL) ASP(1) CRTOBJAUD(*SYSVAL)")
     assert system.libraries["ONE"].public == "*CHANGE"

@@ -100,7 +100,7 @@ def _run(job: JobCore, text: str, variables: Variables | None) -> Any:
         if name in WITH_VARIABLES:
             return WITH_VARIABLES[name](job, checked.values, known)
         return HANDLERS[name](job, checked.values)
-    except ParameterError as error:
+    except (ConversionError, ParameterError) as error:
         if name == "CALL":
             raise  # the called program raised it
         _refuse_because(job, error)
