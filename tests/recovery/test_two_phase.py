@@ -709,6 +709,9 @@ def test_a_ring_of_remote_definitions_ends(tmp_path):
         ("FAR", "FAR", [remote("RING", "NEAR"), define_connection(name="NEAR")]),
     )
     expect_rule("REC-CHAIN-TOO-LONG", ring["NEAR"].writeq_td, "RING", b"x")
+    told = ring["NEAR"].explain("RING")
+    assert told.commands["WRITEQ TD"].outcome == "ISCINVREQ"
+    assert told.statements[-1].endswith("It cannot be asked there: the request has gone through 8 regions already.")
     assert not any(region.tasks for region in ring.sysplex.regions.values())
     ring.sysplex.close()
 

@@ -204,12 +204,13 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
         yield from asked_there(link, probe, queue.remotename, "TDQUEUE")
         return
     try:
-        there = link.foresee(probe)._region
+        mirror = link.foresee(probe)
+        there = mirror._region
         target = final_target(there, queue.remotename)
     except Condition as condition:
         yield f"It cannot be asked there: {condition.detail}."
         return
-    for each in _statements(there, queue.remotename, target, probe):
+    for each in _statements(there, queue.remotename, target, mirror):
         yield f"In region {there.applid}: {each}"
 
 
