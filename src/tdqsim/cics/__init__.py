@@ -8,7 +8,6 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.inspection.peek import QueueSnapshot
 from tdqsim.cics.kernel.command import COMMANDS as COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.racf import RacfPolicy
 from tdqsim.cics.kernel.security import Access, AccessList, PasswordCheck, SecurityPolicy
 from tdqsim.cics.model.region import Hook
 from tdqsim.cics.model.region import Recorder as Recorder
@@ -33,6 +32,7 @@ from tdqsim.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tdqsim.cics.files.datafile import DataFile
+    from tdqsim.cics.kernel.racf import RacfPolicy
     from tdqsim.cics.queues.exited import CommandExit, DataExit, RequestExit
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.cics.text.ceci import ceci
@@ -89,6 +89,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tdqsim.cics.files.datafile": ("DataFile",),
+        "tdqsim.cics.kernel.racf": ("RacfPolicy",),
         "tdqsim.cics.queues.exited": ("CommandExit", "DataExit", "RequestExit"),
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
         "tdqsim.cics.text.ceci": ("ceci",),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _LONGEST = 40
 
 
 def close_names(written: str, known: Iterable[str], most: int = 1) -> list[str]:
     """The known names that resemble a misspelt one, the most similar first; case is ignored."""
+    from difflib import get_close_matches  # noqa: PLC0415  (few names are misspelt)
+
     names = {name.lower(): name for name in sorted(known)}
     return [names[each] for each in get_close_matches(written[:_LONGEST].lower(), names, n=most)]
 

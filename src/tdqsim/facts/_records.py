@@ -115,9 +115,7 @@ def _attribute(row: dict[str, str]) -> TdqueueAttribute:
     )
 
 
-def _otherwise(text: str) -> Cvda | str | int | None:
-    known: dict[str, Cvda | str | int | None] = {"": None, "NOTAPPLIC": Cvda.NOTAPPLIC, "BLANKS": "", "-1": -1}
-    return known[text]
+_OTHERWISE: Mapping[str, Cvda | str | int | None] = {"": None, "NOTAPPLIC": Cvda.NOTAPPLIC, "BLANKS": "", "-1": -1}
 
 
 def _option(row: dict[str, str]) -> InquireOption:
@@ -127,7 +125,7 @@ def _option(row: dict[str, str]) -> InquireOption:
         int(row["length"]),
         tuple(row["types"].split()),
         tuple(Cvda[name] for name in row["values"].split()),
-        _otherwise(row["otherwise"]),
+        _OTHERWISE[row["otherwise"]],
         row["closed"] == "NOTAPPLIC",
     )
 

@@ -14,12 +14,14 @@ from tdqsim.facts._codes import Cvda
 from tdqsim.facts._records import INQUIRE_OPTIONS, InquireOption
 from tdqsim.facts.info import Info
 
-_TYPES: Final[dict[str, type]] = {
-    "CHAR": str, "VARCHAR": str, "BINARY": int, "HALF": int, "PACKED": int, "ABSTIME": int, "HEX": bytes,
+_TYPES: Final = {
+    "CHAR": "str", "VARCHAR": "str", "BINARY": "int", "HALF": "int", "PACKED": "int", "ABSTIME": "int", "HEX": "bytes",
 }  # fmt: skip
-_IDENTITY: Final[dict[str, type]] = {
-    "TDQUEUE": str, "CONNECTION": str, "TASK": int, "TRANSACTION": str, "UOW": bytes, "UOWLINK": bytes,
-    "FILE": str, "REQID": str, "TRANCLASS": str, "TRANDUMPCODE": str, "PROGRAM": str, "TERMINAL": str, "TSQUEUE": str,
+"""Annotations are text here as elsewhere: to make the types takes long, and only a reader of the hints needs them."""
+_IDENTITY: Final = {
+    "TDQUEUE": "str", "CONNECTION": "str", "TASK": "int", "TRANSACTION": "str", "UOW": "bytes", "UOWLINK": "bytes",
+    "FILE": "str", "REQID": "str", "TRANCLASS": "str", "TRANDUMPCODE": "str", "PROGRAM": "str", "TERMINAL": "str",
+    "TSQUEUE": "str",
 }  # fmt: skip
 """The type of the value by which a browse identifies a resource; UOWENQ and SYSTEM have none."""
 _ABOUT: Final = """The result of one INQUIRE {0}; its attributes are the requested options in lower case.
@@ -29,14 +31,15 @@ _ABOUT: Final = """The result of one INQUIRE {0}; its attributes are the request
     """
 
 
-def _type_of(resource: str, option: InquireOption) -> Any:
+def _type_of(resource: str, option: InquireOption) -> str:
     if option.receiver != "CVDA":
         return _TYPES[option.receiver]
     may_lack = resource != "TDQUEUE" or option.closed_notapplic or option.otherwise is Cvda.NOTAPPLIC
-    return Literal[(*option.values, *((Cvda.NOTAPPLIC,) if may_lack else ()))]
+    values = (*option.values, *((Cvda.NOTAPPLIC,) if may_lack else ()))
+    return f"Literal[{', '.join(f'Cvda.{value.name}' for value in values)}]"
 
 
-def _attributes(resource: str) -> Iterator[tuple[str, Any]]:
+def _attributes(resource: str) -> Iterator[tuple[str, str]]:
     options = INQUIRE_OPTIONS[resource]
     if resource in _IDENTITY and resource not in options:
         yield resource.lower(), _IDENTITY[resource]

@@ -24,13 +24,12 @@ _NAME_LENGTH: Final = 4
 _DISCARD: Final = "DISCARD TRANSACTION"
 _OF_CICS: Final = re.compile("DFH|EYU|CJ[A-J]")
 """How the programs of supplied transactions begin, whose names begin with C."""
-_EBCDIC: Final = codepage(37)
 _NOTHING: Final = TransactionInfo()
 
 
 def _collated(name: str) -> bytes:
     """The sort key of a name: its bytes in EBCDIC, padded with blanks; in EBCDIC letters come before digits."""
-    return _EBCDIC.encode(name.ljust(_NAME_LENGTH))
+    return codepage(37).encode(name.ljust(_NAME_LENGTH))
 
 
 TRANSACTION: Final = ResourceType[str, TransactionEntry, TransactionInfo](
