@@ -51,9 +51,9 @@ def ratio(one: list[str], other: list[str], directory: Path, **environ: str) -> 
 @pytest.mark.parametrize(
     ("limit", "wanted", "code"),
     [
-        (33, 17, [TDQ, "inquire", "region"]),
-        (33.6, 17, [TDQ, "check", "region"]),
-        (13, 9, ["import tdqsim; tdqsim.Region"]),
+        (31, 17, [TDQ, "inquire", "region"]),
+        (31, 17, [TDQ, "check", "region"]),
+        (11.5, 9, ["import tdqsim; tdqsim.Region"]),
     ],
     ids=["inquire", "check", "Region"],
 )
