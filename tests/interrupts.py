@@ -34,17 +34,17 @@ class RaiseAt:
         self.home = home
         self.where: tuple[str, int] | None = None
 
-    def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
+    def __call__(self, frame: FrameType, _event: str, _arg: object) -> Any:
         file = frame.f_code.co_filename
-        if not file.startswith(self.home) or file == _RECORDER:
-            return None
+        return self._at if file.startswith(self.home) and file != _RECORDER else None
+
+    def _at(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "line":
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)
-                self.where = (file, frame.f_lineno)
+                self.where = (frame.f_code.co_filename, frame.f_lineno)
                 raise self.kind
-        return self
 
     def __enter__(self) -> Self:
         gc.disable()
