@@ -69,6 +69,8 @@ def test_a_queue_without_a_facility_shows_none():
 def test_a_task_in_place_of_the_region_is_refused_by_name(reg, call):
     with reg.task() as task, pytest.raises(TypeError, match=rf"{call.__name__}: region is <Task .*; allowed is Region"):
         call(task, "INQUIRE TASK")
+    with pytest.raises(TypeError, match="is None; allowed is str"):
+        call(reg, None)
 
 
 def test_a_page_says_that_there_is_more_below(reg):

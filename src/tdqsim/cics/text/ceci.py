@@ -17,6 +17,7 @@ from tdqsim.cics.text.host_variables import Received
 from tdqsim.cics.text.parts import check_region, task_of
 from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, resolve
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
@@ -99,6 +100,7 @@ class CeciSession:
             task, self._task = self._task, None
             task.__exit__(kind, error, None)
 
+    @explains_wrong_types
     def execute(self, command: str) -> CeciResult:
         """Execute one command. RETURN ends the session.
 
@@ -118,6 +120,7 @@ class CeciSession:
         shown = self._screen(command, resolved.command.name, received, response, resp2)
         return CeciResult(command, resolved.command.name, response, resp2, received, shown)
 
+    @explains_wrong_types
     def check(self, command: str) -> str:
         """Check the syntax of a command without executing it, as CECS does, and return the screen.
 

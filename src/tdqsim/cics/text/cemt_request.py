@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, table
 
@@ -166,6 +167,7 @@ def _simulated(verb: str) -> str:
     return " ".join(keyword.name for keyword in _RESOURCES if verb in keyword.verbs)
 
 
+@explains_wrong_types
 def parse_cemt(text: str) -> CemtRequest:
     """Parse a request, with or without a leading CEMT.
 
