@@ -427,7 +427,9 @@ def test_calls_of_programs_that_are_not_there_are_answered(bank):
     lines = bank("M", stub)
     assert (lines[0], lines[1][16:25]) == ("    8", "  2035.00")
     assert lines[2][10:16] == "ABSENT"
-    assert stub.calls == [{"HOBJ": 7, 2: "ABC", "OPTS": {"OPT-A": "OPT", "OPT-B": 5, "OPT-Z": "Z"}, "CC": 0, "REASON": 0}]
+    assert stub.calls == [
+        {"HOBJ": 7, 2: "ABC", "OPTS": {"OPT-A": "OPT", "OPT-B": 5, "OPT-Z": "Z"}, "CC": 0, "REASON": 0}
+    ]
     group = CallStub("R", CallAnswer({"OPTS": {"OPT-A": "X"}, 1: {"OPT-B": 6}}))
     bank("M", stub, group)
     assert group.calls == [{"OPTS": {"OPT-A": "OPT", "OPT-B": 5, "OPT-Z": "Z"}}]

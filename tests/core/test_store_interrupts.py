@@ -172,7 +172,9 @@ def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: typ
         )  # fmt: skip
 
 
-def test_an_entry_put_after_an_interrupted_move_of_a_keyed_queue_is_kept(place: Path, kind: type[BaseException]) -> None:
+def test_an_entry_put_after_an_interrupted_move_of_a_keyed_queue_is_kept(
+    place: Path, kind: type[BaseException]
+) -> None:
     with Store(place) as store:
         queue = volatile(store, Order.KEYED, 4)
         store.volatile.write_out()  # opens the file

@@ -181,7 +181,7 @@ class Points:
         self._deleting = (command, task.number, queue) if command == "DELETEQ TD" else ()
 
     def forget(self) -> None:
-        """Count no more points at stores, APIs and CL commands: what ends them is no point. After a crash none counts."""
+        """Count no more points: what ends stores, APIs and CL commands is none. After a crash none counts."""
         self._turns_at_once()
         while self._undo:
             self._undo.pop()()

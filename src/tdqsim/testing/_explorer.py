@@ -192,9 +192,7 @@ class Walk(Policy):
             node.branches[turn.number] = turn.footprint
         if asleep and self._explorer.reduce:
             self._asleep = {
-                number: footprint
-                for number, footprint in asleep.items()
-                if not footprint.conflicts(turn.footprint)
+                number: footprint for number, footprint in asleep.items() if not footprint.conflicts(turn.footprint)
             }
 
     def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:
