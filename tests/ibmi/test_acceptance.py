@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tdqsim.cics import Region
+from tdqsim.core.store import Store
 from tdqsim.definitions import load_definitions
 from tdqsim.errors import DefinitionError, StoreError, TdqError
 from tdqsim.ibmi import (
@@ -388,6 +389,8 @@ def test_stores_are_kept_apart(tmp_path):
             System("SYS1", store=tmp_path / "region", readonly=readonly)
     with Region(store=tmp_path / "region", start="COLD"):
         pass
+    with Store(tmp_path / "region", readonly=True) as store:
+        assert store.durable.get_meta(b"kept-by") == b"a CICS region"
     with System("SYS1", store=tmp_path / "system") as system:
         assert "APPLIB" in system.libraries
     with pytest.raises(StoreError):

@@ -63,7 +63,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import Fiber
 from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
-from tdqsim.core.store.keeper import claim
+from tdqsim.core.store.keeper import KEPT_BY, claim
 from tdqsim.errors import RegionClosed, StoreMissing
 from tdqsim.facts import SUPPLIED_QUEUES, Cvda, notice_words
 
@@ -288,8 +288,7 @@ def _begin(
         initial = start.type == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
         region.start_type = "INITIAL" if initial else "COLD"
         kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
-        store.clear(kept(region))
-        claim(store, KEEPER)
+        store.clear({**kept(region), KEPT_BY: KEEPER.encode()})
         _cold(region, definitions, supplied=supplied, grplist=start.grplist or ())
         return
     region.start_type = "WARM" if store.closed_clean else "EMERGENCY"

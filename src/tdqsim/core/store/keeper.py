@@ -16,7 +16,7 @@ KEPT_BY = b"kept-by"
 
 
 def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
-    """Record the owner of a store in a separate commit; ``Store.clear`` removes it.
+    """Record the owner of a store in a separate commit; ``Store.clear`` removes it unless it is among what it keeps.
 
     Args:
         store: an open store.
