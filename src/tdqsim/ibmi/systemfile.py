@@ -29,11 +29,13 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from tdqsim.core.clock import time_zone
+from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
-from tdqsim.errors import DefinitionError, Problem, TdqError, WrongValue
+from tdqsim.errors import ConversionError, DefinitionError, Problem, TdqError, WrongValue
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
 from tdqsim.ibmi.errors import ParameterError
@@ -61,6 +63,22 @@ def _check_values(given: dict[str, _Value]) -> dict[str, _Value]:
     except ParameterError as error:
         raise WrongValue(str(error)) from None
     return given
+
+
+def _check_ccsid(ccsid: int) -> int:
+    try:
+        codepage(ccsid)
+    except ConversionError as error:
+        raise WrongValue(str(error)) from None
+    return ccsid
+
+
+def _check_zone(name: str) -> str:
+    try:
+        time_zone(name)
+    except TdqError as error:
+        raise WrongValue(str(error)) from None
+    return name
 
 
 def _check_command(text: str) -> str:
@@ -93,8 +111,8 @@ class SystemFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Annotated[str, Field(pattern=SYSTEM_NAME)] = "TDQSYS"
-    ccsid: Annotated[int, Field(ge=1, le=65534)] = 37
-    time_zone: Annotated[str, Field(max_length=64)] = "UTC"
+    ccsid: Annotated[int, Field(ge=1, le=65534), AfterValidator(_check_ccsid)] = 37
+    time_zone: Annotated[str, Field(max_length=64), AfterValidator(_check_zone)] = "UTC"
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
     commands: Annotated[tuple[_Command, ...], Field(max_length=10000)] = ()
