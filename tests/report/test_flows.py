@@ -170,7 +170,46 @@ def test_the_counts_of_a_region_are_bounded() -> None:
     for number in range(30_000):
         counts.command("FILL", "READQ TD", f"{number:X}", "QIDERR")
     assert len(counts.commands) <= 20_001
+    counts.command("", "SEED", "PAYQ", "NORMAL", 5)  # is no command
     assert counts.by_condition() == {("READQ TD", "QIDERR"): 30_000}
+
+
+def test_what_is_added_twice_counts_twice_and_what_is_ordinary_is_no_failure() -> None:
+    counts = FlowCounts()
+    counts.tasks["READ"], counts.abends["READ", "ASRA"], counts.abends["READ", "AEI0"] = 3, 1, 1
+    for command, queue, condition in (
+        ("WRITEQ TD", "ALI2", "LENGERR"), ("READQ TD", "ALI1", "LENGERR"), ("READQ TS", "NONE", "QIDERR"),
+        ("WRITEQ TS", "NONE", "QIDERR"),
+    ):  # fmt: skip
+        counts.command("READ", command, queue, condition)
+    flows = Flows()
+    flows.know("R", "ALI1", "alias", "ALI2")
+    flows.know("R", "ALI2", "alias", "PAYQ")
+    for _ in range(2):
+        flows.add("R", counts)
+    assert counted(flows) == {
+        ("PAYQ", "READ"): {"records": 2}, ("READ", "PAYQ"): {"LENGERR": 2},
+        ("NONE", "READ"): {}, ("READ", "NONE"): {"QIDERR": 2},
+    }  # fmt: skip
+    (node,) = (each for each in flows.nodes.values() if each.name == "READ")
+    assert (node.tasks, node.abends) == (6, 4)
+    flows.deep("R", [("PAYQ", 0), ("IDLE", 0), ("FULL", 4)])
+    assert {each.name: each.depth for each in flows.nodes.values()} == {
+        "READ": None, "PAYQ": 0, "NONE": None, "FULL": 4,
+    }  # fmt: skip
+    assert flows.largest(1) == [("R/queue/PAYQ", "R/transaction/READ")]
+
+
+@pytest.mark.parametrize(("queues", "boxes"), [(2, ["FILL", "Q1", "Q2"]), (3, ["FILL", "Q1..Q3"])])
+def test_three_queues_that_are_alike_are_joined(queues: int, boxes: list[str]) -> None:
+    counts, flows = FlowCounts(), Flows()
+    for number in range(queues, 0, -1):
+        counts.command("FILL", "WRITEQ TD", f"Q{number}", "NORMAL")
+    flows.add("R", counts)
+    flows.deep("R", [(f"Q{number + 1}", number + 1) for number in range(queues)])
+    diagram = flows.diagram(join=True)
+    assert [box.name for box in diagram.boxes] == boxes
+    assert queues == 2 or [line.text for line in diagram.boxes[1].lines] == ["3 queues", "depth 6"]
 
 
 def test_a_search_shows_a_queue_and_its_neighbours() -> None:
