@@ -270,6 +270,15 @@ def test_a_connection_that_has_ended_is_opened_anew_before_a_write():
     assert server.asked == [("GET", "/api/v1/x"), ("POST", "/api/v1/y")]
 
 
+def test_queues_come_page_by_page():
+    pages = {"queues": [{"name": "A"}], "next": "A"}, {"queues": [{"name": "B"}], "next": None}
+    with scripted(*pages) as (server, client):
+        assert [each["name"] for each in client.region("R").queues()] == ["A", "B"]
+    assert [path for _, path in server.asked] == [
+        "/api/v1/regions/R/queues?limit=1000", "/api/v1/regions/R/queues?after=A&limit=1000"
+    ]  # fmt: skip
+
+
 def peer_has_ended(client):
     """Wait until the end of the connection has arrived."""
     sock = client._connection.sock

@@ -134,7 +134,7 @@ def test_a_session_lives_twelve_hours_and_ends_after_an_hour_without_use():
     sessions._now = lambda: now[0]
     used, _ = sessions.begin("A", cookie=False)
     idle, _ = sessions.begin("A", cookie=False)
-    now[0] = 3599.0
+    now[0] = 3600.0
     assert sessions.find(idle, cookie=False) is not None
     for hour in range(1, 24):
         now[0] = hour * 1800.0
