@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -18,8 +19,9 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.pipeline.java import JavaMissing
-from tdqsim.pipeline.stages import RunRequest, SparkRunner, choose, run_job
+from tdqsim.pipeline.stages import RunRequest, SparkRunner, SpreadRequest, choose, run_job
 from tdqsim.pipeline.stages import replay as replay_module
+from tdqsim.pipeline.stages.jobs import loaded_job
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.report.conftest import Look, look  # noqa: F401
 
@@ -119,11 +121,15 @@ def test_a_finished_run_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert again.digest == first.digest
 
 
-def test_other_arguments_begin_anew(tmp_path: Path) -> None:
-    first = run_job(RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100))
-    other = run_job(RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100, seed=1))
-    assert first.digest != other.digest
-    assert run_job(RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100)).digest == first.digest
+@pytest.mark.parametrize("other", [{"seed": 1}, {"regions": 3}, {"records": 90}], ids=str)
+def test_other_arguments_begin_anew(tmp_path: Path, other: dict[str, int]) -> None:
+    request = RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100)
+    first = run_job(request)
+    again = run_job(replace(request, **other))  # type: ignore[arg-type]
+    fresh = run_job(replace(request, **other, out=tmp_path / "fresh"))  # type: ignore[arg-type]
+    assert (again.ok, again.digest, again.figures) == (True, fresh.digest, fresh.figures)
+    assert tree(tmp_path / "run") == tree(tmp_path / "fresh")
+    assert run_job(request).digest == first.digest
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
@@ -153,6 +159,10 @@ def test_a_wrong_program_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixt
         (folder / path.name).write_bytes(path.read_bytes())
     for path in CARD_POSTING.glob("*.yaml"):
         (folder / path.name).write_bytes(path.read_bytes())
+    with loaded_job(folder) as job:
+        files = job.prepare(SpreadRequest(folder, tmp_path, {}, 900, 0, lambda *_: None))
+    request = RunRequest(folder, tmp_path / "run", "local", 4, dd={name: files[name] for name in job.inputs})
+    assert run_job(request).ok
     rules = folder / "card_rules.py"
     text = rules.read_text()
     rules.write_text(
@@ -162,7 +172,7 @@ def test_a_wrong_program_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixt
         )
     )
     assert rules.read_text() != text
-    result = run_job(RunRequest(folder, tmp_path / "run", "local", 4, records=900))
+    result = run_job(request)
     assert not result.ok
     assert result.checks["amount_in as computed independently"]
     assert not result.checks["every record as expected, in its order"]
