@@ -1,7 +1,8 @@
 """Stages of the pipeline, as ratios in one run: processor time of the whole process tree, and wall time.
 
 ``TDQ_BENCH_OPERATIONS`` sets the number of operations of replay and reconcile, ``TDQ_BENCH_MEGABYTES`` the size of the
-capture that goes from end to end, and ``TDQ_BENCH_RECORDS`` the number of records of the card posting. From 4,000,000
+capture that goes from end to end, and ``TDQ_BENCH_RECORDS`` the number of records of the card posting, whose stages
+have their bar from 200,000 records on. From 4,000,000
 operations on, over 1,000 regions, the bars of processor time are asserted; below that size a job of Spark, which takes
 a second whatever it does, is more than the work, and the ratios are only printed.
 
@@ -13,12 +14,15 @@ under ``--basetemp`` and ``/var/tmp``::
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -32,6 +36,7 @@ OPERATIONS = int(os.environ.get("TDQ_BENCH_OPERATIONS", "200000"))
 MEGABYTES = int(os.environ.get("TDQ_BENCH_MEGABYTES", "5"))
 RECORDS = int(os.environ.get("TDQ_BENCH_RECORDS", "10000"))
 FULL_OPERATIONS, BY_WALL_OPERATIONS, FULL_MEGABYTES, FULL_RECORDS = 4_000_000, 10_000_000, 240, 2_000_000
+STAGE_RECORDS = 200_000
 TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
 REGIONS = max(4, min(1000, OPERATIONS // 4000))
 BUCKETS = 64
@@ -293,6 +298,59 @@ def test_a_capture_from_end_to_end_against_a_plain_process(capture: Path, tmp_pa
     told(what, ours, alone, "plain process")
     if MEGABYTES >= FULL_MEGABYTES:  # two million operations
         reach(1, alone.seconds / ours.seconds, f"pipeline, {what}, to a plain process")
+
+
+STAGES = """
+import json, sys
+from pathlib import Path
+from tdqsim.pipeline import session
+from tdqsim.pipeline.stages import RunRequest, run_job
+from tests.bench._tree import Watch
+
+directory, given, out, engine = sys.argv[1:]
+spark = session(quick_start=True, master="local[2]") if engine == "spark" else None
+files = {name: Path(path) for name, path in json.loads(given).items()}
+with Watch(every=3600) as watch:
+    result = run_job(RunRequest(Path(directory), Path(out), engine, dd=files), spark=spark)
+print(json.dumps([result.ok, result.digest, watch.cpu]))
+"""
+
+
+def test_stages_on_spark_against_the_work_of_the_local_engine(tmp_path: Path) -> None:
+    """Processor time of all stages in a fresh process of each engine, in turn, the median of three ratios.
+
+    Spark's includes its workers from their start, and all that its Java does after the session was made: the first plan
+    as well. Making the session and the input does not count. With a core for each worker, this ratio is that of the wall
+    time to the share of a core in the local engine's work.
+    """
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    from tdqsim.pipeline.sessions import warm
+    from tdqsim.pipeline.stages import SpreadRequest
+    from tdqsim.pipeline.stages.jobs import loaded_job
+
+    warm()
+    directory = Path(__file__).parents[2] / "examples/card_posting"
+    with loaded_job(directory) as job:
+        files = job.prepare(SpreadRequest(directory, tmp_path, {}, RECORDS, 0, lambda *_: None))
+    given = json.dumps({name: str(path) for name, path in files.items() if name in job.inputs})
+    took: dict[str, list[float]] = {"spark": [], "local": []}
+    digests = set()
+    for _ in range(3):
+        for engine, seconds in took.items():
+            out = tmp_path / engine
+            command = [sys.executable, "-c", STAGES, str(directory), given, str(out), engine]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            ok, digest, cpu = json.loads(done.stdout.splitlines()[-1])
+            assert ok
+            digests.add(digest)
+            seconds.append(cpu)
+            shutil.rmtree(out)
+    assert len(digests) == 1
+    ratio = median(spark / local for spark, local in zip(*took.values(), strict=True))
+    what = f"pipeline, stages of a card posting of {RECORDS:,} records on Spark, to the local engine's: processor time"
+    print(f"\n{what}: {ratio:.2f} of {took}")
+    if RECORDS >= STAGE_RECORDS:
+        hold(1.6, ratio, what, wanted=1.3)
 
 
 def test_card_posting_from_end_to_end(tmp_path: Path) -> None:
