@@ -349,6 +349,8 @@ def test_two_definitions_of_one_queue_create_neither(system, tmp_path):
 def test_a_seed_with_an_entry_that_is_too_long_sends_nothing(job):
     job.crtdtaq(dtaq="APPLIB/Q", maxlen=5)
     assert outcome(seed_entries, job, "Q", "APPLIB", parse_seed(job, ["short", "too long"])) == "CPF2498"
+    with pytest.raises(ParameterError, match="'z' at position 2 is not a hexadecimal digit"):
+        parse_seed(job, ['{"data": "Fz"}'])
     assert job.qmhqrdqd("Q", "APPLIB").number_of_messages == 0
 
 

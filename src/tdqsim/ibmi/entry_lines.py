@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.core.record_list import several
 from tdqsim.errors import ConversionError, WrongValue
 from tdqsim.ibmi.dts import dts_to_datetime, ns_to_dts
@@ -92,7 +93,7 @@ def _from_object(job: Converting, values: dict[str, Any]) -> SeedEntry:
 
 
 def _bytes(job: Converting, values: dict[str, Any], as_hex: str, as_text: str) -> bytes | None:
-    for name, convert in ((as_hex, bytes.fromhex), (as_text, job.page.encode)):
+    for name, convert in ((as_hex, hex_bytes), (as_text, job.page.encode)):
         if name in values:
             if not isinstance(values[name], str):
                 raise WrongValue(f"{name} must be text")
