@@ -1115,10 +1115,11 @@ def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
         programs = CobolPrograms(region, sources=[workshop.folder], cache=workshop.folder / "compiled")
         region.register("EIBS", programs.handler("EIBS"))
         region.register("NEXT", lambda _task: None)
-        for reqid in ("ONE", "TWO"):
+        for reqid in ("ONE", "TWO", "TWO"):
             with region.task() as task:
                 task.start("EIBS", reqid=reqid)
             region.run()
+            region.clock.advance(9)
 
         def caller(task):
             task.writeq_td("OUT", b"above")
@@ -1130,14 +1131,18 @@ def test_the_eib_of_the_second_task_and_the_second_link_is_its_own(workshop):
         region.run()
         shown = region.peek("OUT")
     zeros = bytes(8)
-    assert shown == [
-        b"ONE " + zeros + b"0000000NXTR",
-        b"TWO " + zeros + b"0000000NXTR",
-        b"above",
-        zeros[:4] + b"OUT     0003000NXTR",
-        b"NXTREIBS    0004000NXTR",
-        b"NXTREIBS    0005005NXTR",
-    ]
+    assert (
+        shown
+        == [
+            b"ONE " + zeros + b"0000000NXTR",
+            b"TWO " + zeros + b"0000000NXTR",
+            b"TWO " + zeros + b"0000000NXTR",  # nine seconds later, in EIBTIME too
+            b"above",
+            zeros[:4] + b"OUT     0003000NXTR",
+            b"NXTREIBS    0004000NXTR",
+            b"NXTREIBS    0005005NXTR",
+        ]
+    )
 
 
 def test_no_label_no_length_and_an_odd_address(workshop):

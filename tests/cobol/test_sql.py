@@ -55,7 +55,13 @@ PROGRAM = """\
            05  OPT-B PIC 9(3) COMP-3 VALUE 5.
            05  OPT-X REDEFINES OPT-B.
                10  OPT-Y PIC XX.
-           05  OPT-Z PIC X VALUE 'Z'.
+           05  OPT-G.
+               10  OPT-Z PIC X VALUE 'Z'.
+           05  OPT-H REDEFINES OPT-G.
+               10  OPT-I PIC X.
+       01  VAR-TEXT.
+           49  VAR-LEN PIC S9(4) COMP VALUE 3.
+           49  VAR-DATA PIC X(5) VALUE 'abcde'.
        77  RC PIC -(4)9.
        01  SHOWN.
            05  S-CODE PIC -(4)9.
@@ -84,7 +90,7 @@ PROGRAM = """\
              WHEN 'U' PERFORM CHANGES
              WHEN 'W' PERFORM WARNS
              WHEN 'M' PERFORM CALLS
-             WHEN 'D' CALL 'ONE' USING CC CALL 'TWO' USING REASON
+             WHEN 'D' CALL 'ONE' USING CC CALL 'TWO' USING VAR-TEXT
              WHEN 'P' PERFORM POSITIONS
            END-EVALUATE
            GOBACK.
@@ -436,7 +442,7 @@ def test_calls_of_programs_that_are_not_there_are_answered(bank):
     assert bank("M", CallStub("MQOPEN", CallAnswer()))[0] == "    0"  # RETURN-CODE
     one, two = (CallStub(name, CallAnswer()) for name in ("ONE", "TWO"))
     bank("D", one, two)  # both on one line
-    assert (one.calls, two.calls) == ([{"CC": 0}], [{"REASON": 0}])
+    assert (one.calls, two.calls) == ([{"CC": 0}], [{"VAR-TEXT": "abc"}])
 
 
 @pytest.mark.cobc

@@ -85,8 +85,9 @@ class CobolArgument:
             return self._value_of_area()
         try:
             if self._is_varchar:
-                length = int(decoded(self.items[1], self.raw()))
-                return self.raw()[self.items[1].size :][: max(length, 0)].decode("latin-1")
+                size = self.items[1].size
+                length = int(decoded(self.items[1], self.raw()[:size]))
+                return self.raw()[size:][: max(length, 0)].decode("latin-1")
             value = decoded(self.items[0], self.raw())
         except UsageError:
             return self.raw()
