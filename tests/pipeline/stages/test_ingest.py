@@ -222,6 +222,16 @@ def test_a_task_that_no_trigger_started_issued_its_commands_itself(tmp_path: Pat
         ingested(tmp_path, "night.history", b'["WRITEQ TD", 5, "KEEP", "F1"]', columns={"region": "A"})
 
 
+def test_the_numbers_of_a_file_begin_at_its_new_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BOUNDS, "piece_bytes", 10)
+    for name, lines in (("a", 2), ("b", 1), ("c", 1), ("d", 1)):
+        (tmp_path / f"{name}.jsonl").write_text('{"data_hex": "C1"}\n' * lines)
+    for names, seq in (("ab", (1 << 40) + 1), ("cdb", (2 << 40) + 1)):  # the task of b is the third both times
+        sources = tuple(str(tmp_path / f"{name}.jsonl") for name in names)
+        run_ingest(IngestRequest(tmp_path / "run", sources, columns=WRITE, engine="local"))
+        assert events(tmp_path / "run")[-1]["seq"] == seq
+
+
 def test_input_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there are no events"):
         ingested(tmp_path, "t.csv", b"seq,data_hex\n", columns=WRITE)
