@@ -368,6 +368,8 @@ def test_clauses_that_do_not_fit_are_refused():
     expect_rule("LAY-GROUP-PICTURE", parse_copybook, "01 R PIC X. 05 A PIC X.")
     expect_rule("LAY-ELEMENTARY-PICTURE", parse_copybook, "01 R. 05 A.")
     expect_rule("LAY-REDEFINES-TARGET", parse_copybook, "01 R. 05 A PIC X. 05 G. 10 B REDEFINES A PIC X.")
+    for first in ("01 B REDEFINES A PIC X.", "01 B REDEFINES A. 05 C PIC X.", "05 B REDEFINES A PIC X."):
+        expect_rule("LAY-REDEFINES-TARGET", parse_copybook, first)
     expect_rule("LAY-REDEFINES-FOLLOWS", parse_copybook, "01 R. 05 A PIC X. 05 B PIC X. 05 C REDEFINES A PIC X.")
     for picture in ("+9(8)+", "-9(3).99-", "+ZZ9CR", "-(4)9DB"):
         expect_rule("LAY-TWO-SIGNS", parse_copybook, f"01 R. 05 A PIC {picture}.")

@@ -138,7 +138,8 @@ def _target(item: DataItem, sharing: dict[str, Field], taken: dict[str, int]) ->
             item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields stand between them"
         )
     if known is None:
-        raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")
+        allowed = "REDEFINES follows the item that it redefines, at the same level"
+        raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level; {allowed}")
     if known.depending_on is not None:
         raise bad(item.place, "REDEFINES", f"{known.name} is a table of variable length")
     return known

@@ -135,8 +135,9 @@ def parse_copybook(
     if len(groups) == 1:
         only = _layout(groups[0], file, chosen, placing)
         return Copybook(file, (only,), only)
-    # Place all records together first: _layout() removes REDEFINES from records, which share bytes only here.
     fields, renames = place_items(items, **placing)
+    for first, *_ in groups:
+        first.redefines = None  # 01 B REDEFINES A: they share bytes above; the layout of B itself does not include A
     records = tuple(_layout(group, file, chosen, placing) for group in groups)
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
 
@@ -248,8 +249,6 @@ def _records(items: list[DataItem]) -> list[list[DataItem]]:
 
 
 def _layout(items: list[DataItem], file: str, rules: Rules, placing: _Placing) -> Layout:
-    if len(items) == 1 and items[0].redefines is not None:
-        items[0].redefines = None  # 01 B REDEFINES A: its own layout does not include A
     fields, renames = place_items(items, **placing)
     if len(fields) == 1 and fields[0].level == 1 and fields[0].is_group:
         inner = tuple(_rooted(child) for child in fields[0].children)
