@@ -275,7 +275,7 @@ def _begin(
     store = region.store
     if region.looks_at_store:
         region.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
-        region.catalogue.load()
+        _load(region, definitions)
         restart.show_latches(region)
         return
     identity = None if store.created else store.durable.get_meta(IDENTITY)
@@ -301,9 +301,11 @@ def _begin(
         region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     else:
         region.cold_start_abstime = int.from_bytes(identity, "big")
-    region.catalogue.load()
     if identity is None:
+        region.catalogue.load()
         _install_lost(region, definitions, supplied=supplied)
+    else:
+        _load(region, definitions)
     if not store.closed_clean:
         restart.give_back_reads(region)
     region.ts.resume(clean=store.closed_clean)
@@ -314,6 +316,14 @@ def _begin(
     _resume_starts(region)
     region.committer.commit(party=_Started(region))  # one commit holds all changes that a warm start makes to the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _load(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource]) -> None:
+    """Install the definitions of the catalogue; a notice names those given that are not these."""
+    ignored = region.catalogue.load(as_definitions(definitions).resources if definitions else ())
+    if ignored:
+        names = ", ".join(f"{resource.kind}({resource.resource_name})" for resource in ignored)
+        region.notices.say("definitions_not_installed", start=region.start_type, resources=names)
 
 
 def _install_lost(

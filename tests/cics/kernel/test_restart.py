@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,25 @@ def test_a_cycle_that_set_tdqueue_has_ended_is_over_after_a_restart(
     assert started == []
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_given_definitions_that_the_catalogue_does_not_have_are_named(
+    make_region: Make, tmp_path: Path, clean: bool
+) -> None:
+    queue = partial(define_tdqueue, name="QUEU", type="INTRA", atifacility="FILE")
+    store, kept = tmp_path / "store", define_terminal(name="T001")
+    make_region(queue(transid="TRAN", triggerlevel=1), kept, store=store).close(clean=clean)
+    same = make_region(queue(transid="TRAN"), kept, store=store)
+    assert list(same.notices) == []  # 1 is the default
+    same.set_tdqueue("QUEU", triggerlevel=2)
+    same.close(clean=clean)
+    given = [queue(transid="TRAN", triggerlevel=5), define_transaction(name="TRAN"), kept]
+    with Region(given, store=store, readonly=True) as looked_at:
+        assert [notice.id for notice in looked_at.notices] == ["TDQ0069"]
+    (notice,) = make_region(*given, store=store).notices
+    assert (notice.id, notice.severity) == ("TDQ0069", "warning")
+    assert "are different there: TDQUEUE(QUEU), TRANSACTION(TRAN)." in notice.reason
+
+
 @pytest.mark.rule("RESTART-CATALOGUE", "RESTART-ENABLED", "RESTART-SET-KEPT")
 @pytest.mark.parametrize("clean", [True, False])
 def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, clean: bool) -> None:
@@ -171,6 +191,7 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     second = make_region(define_tdqueue(name="LATE", type="INTRA"), store=store)
     assert list(second.tdqueues) == names
     expect_rule("RESTART-CATALOGUE", second.readq_td, "LATE")
+    assert [notice.event for notice in second.notices] == ["definitions_not_installed"]
     assert second.tdqueues["NEWQ"].enablestatus is Cvda[rule("RESTART-ENABLED").message]
     assert second.tdqueues["TRGQ"].triggerlevel == int(rule("RESTART-SET-KEPT").message)  # type: ignore[attr-defined]
     assert second.tdqueues["TRGQ"].transid == "NEWT"  # type: ignore[attr-defined]

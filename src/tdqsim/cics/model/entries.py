@@ -36,6 +36,13 @@ def fields_of(resource: defs.Resource) -> Record:
     }
 
 
+def same_definition(one: defs.Resource, other: defs.Resource) -> bool:
+    """Whether two definitions have the same attributes, specified or by default."""
+    return type(one) is type(other) and all(
+        value == other.__dict__[name] for name, value in one.__dict__.items() if name != "without_effect"
+    )
+
+
 def as_json(record: object) -> bytes:
     """An entry in the form in which the store keeps it."""
     return _encode(record).encode()

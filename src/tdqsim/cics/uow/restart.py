@@ -5,7 +5,7 @@ Start        When                        Definitions; records
 ===========  ==========================  =====================================================================
 INITIAL      START=INITIAL, a new store  those given; none
 COLD         START=COLD                  those given; none
-WARM         AUTO after a normal end     the catalogue's (those given are ignored); all
+WARM         AUTO after a normal end     the catalogue's (a notice names others that are given); all
 EMERGENCY    AUTO after any other end    the catalogue's; PHYSICAL as it was, LOGICAL as committed, NO empty
 ===========  ==========================  =====================================================================
 
@@ -19,7 +19,7 @@ write. Sources: Recovery and Restart Guide; TDINTRA.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.limits import define_class
 from tdqsim.cics.kernel.signature import Signature
-from tdqsim.cics.model.entries import CSD, as_json, damaged, fields_of, read_entry, resource_of
+from tdqsim.cics.model.entries import CSD, as_json, damaged, fields_of, read_entry, resource_of, same_definition
 from tdqsim.cics.model.lock import READ_END
 from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue, intra_queues
 from tdqsim.cics.model.transaction import TransactionEntry
@@ -123,16 +123,24 @@ class ResourceCatalogue:
         """The meta data that delete the entry of a discarded resource."""
         return {f"cat/{kind}/{name}".encode(): None} if self.kept else {}
 
-    def load(self) -> None:
-        """Install everything in the catalogue, in the order of the first installation."""
+    def load(self, given: Iterable[defs.Resource] = ()) -> list[defs.Resource]:
+        """Install everything in the catalogue, in the order of the first installation.
+
+        Returns:
+            those of the given definitions that are not in the catalogue, or are different there.
+        """
         region, path = self._region, self._region.store.path
+        asked = {f"cat/{resource.kind}/{resource.resource_name}".encode(): resource for resource in given}
         for half in (region.store.durable, region.store.volatile):
             half.know_queues()
         entries = []
         for key, value in region.store.durable.metas(_PREFIX):
             record = read_entry(path, key, value)
             self._orders[key] = order = record["order"]
-            entries.append((order, record, resource_of(path, key, record)))
+            resource = resource_of(path, key, record)
+            entries.append((order, record, resource))
+            if key in asked and same_definition(asked[key], resource):
+                del asked[key]
         entries.sort(key=itemgetter(0))
         if entries:
             self._order = entries[-1][0]
@@ -143,6 +151,7 @@ class ResourceCatalogue:
         self._moves.made()
         region.directory.refresh_all()
         region.terminal_control.refresh()
+        return list(asked.values())
 
     def _load(self, record: Record, resource: defs.Resource) -> None:
         if "signature" in record:
