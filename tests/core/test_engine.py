@@ -76,10 +76,58 @@ def test_while_the_engine_rests_a_call_is_made_in_the_callers_thread(engine):
     assert waits.result(LONG) == "through"  # the engine was woken for what has become ready
     resting(engine, lambda: engine.dispatcher.call_at(engine.dispatcher.clock.time_ns(), fired.set))
     assert fired.wait(LONG)
+    seen: list[int] = []
+    told = engine.wait_until(lambda: seen)
+    resting(engine, lambda: (seen.append(1), "seen"))
+    assert told.result(LONG) == [1]
     assert resting(engine, lambda: engine.submit(threading.get_ident)).result(LONG) == engine.dispatcher.thread
     with pytest.raises(ZeroDivisionError):
         resting(engine, lambda: 1 // 0)
     assert engine.submit(lambda: "still there").result(LONG) == "still there"
+
+
+def test_a_call_while_the_engine_rests_replaces_its_next_deadline(engine):
+    dispatcher, fired = engine.dispatcher, threading.Event()
+    far = engine.outside(lambda: dispatcher.call_at(dispatcher.clock.time_ns() + 10**13, fired.clear)).result(LONG)
+
+    def replace() -> str:
+        far.cancel()
+        assert dispatcher.next_deadline_ns() is None
+        dispatcher.call_at(dispatcher.clock.time_ns(), fired.set)
+        return "replaced"
+
+    assert resting(engine, replace) == "replaced"
+    assert fired.wait(LONG)
+
+
+def test_a_call_while_the_engine_rests_ends_a_wait_of_the_program_outside(engine):
+    gate = Gate(engine)
+    waits = engine.outside(lambda: gate.wait(10**13))
+    while not gate.somebody_waits():
+        pass
+    resting(engine, lambda: (gate.unlock(), "unlocked"))
+    assert waits.result(LONG) == "through"
+
+
+def test_a_call_while_the_engine_rests_cannot_wait_for_the_engine(engine):
+    def refused(ask: Any) -> bool:
+        with pytest.raises(WrongThread):
+            ask()
+        return True
+
+    assert resting(engine, lambda: refused(lambda: engine.outside(lambda: None).result(1)))
+    assert resting(engine, lambda: refused(lambda: engine.submit(lambda: None).exception(1)))
+    assert resting(engine, lambda: refused(engine.stop))
+
+
+def test_no_call_is_made_while_the_engine_waits_for_the_end_of_its_tasks(engine):
+    engine.submit(lambda: Gate(engine).wait(200_000_000))
+    ends = threading.Thread(target=engine.stop)
+    ends.start()
+    running = []
+    while ends.is_alive():
+        engine.while_resting(lambda: running.append(engine.running))
+    assert False not in running
 
 
 def test_a_call_for_the_rest_is_not_made_while_the_engine_works_or_after_its_end(engine):

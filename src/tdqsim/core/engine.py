@@ -58,6 +58,8 @@ class ResultReceiver(Protocol):
 _GRACE: Final = 5.0
 """Seconds that closing may take beyond the time given for tasks to end, before the engine's thread is given up."""
 _EVENTS_KEPT: Final = 10_000
+_CHANGED: Final = -1
+"""Stands for the turns that watchers have seen when something was changed without a turn."""
 
 
 class EngineStopped(TdqError):
@@ -234,7 +236,7 @@ class Engine:
         """
         if reason := why_unusable(call):
             raise UsageError(f"submit: {reason}")
-        answer: _Answer[T] = _Answer(lambda: self._thread.ident)
+        answer: _Answer[T] = _Answer(lambda: self.dispatcher.thread)
         self._post(partial(self._begin, answer, call, name), answer)
         answer.add_done_callback(self._noticed)
         return answer
@@ -285,7 +287,7 @@ class Engine:
         """
         if reason := why_unusable(call):
             raise UsageError(f"submit: {reason}")
-        answer: _Answer[T] = _Answer(lambda: self._thread.ident)
+        answer: _Answer[T] = _Answer(lambda: self.dispatcher.thread)
         self._post(lambda: _answer_by(answer, call), answer)
         return answer
 
@@ -319,15 +321,17 @@ class Engine:
         if not self._awake.acquire(blocking=False):
             return None
         try:
-            if self._inbox or dispatcher.ready or dispatcher.thread == NO_THREAD:
+            if self._inbox or dispatcher.ready or self._stop_at is not None or dispatcher.thread == NO_THREAD:
                 return None
-            deadlines = len(dispatcher.deadlines)
+            deadlines, outside = dispatcher.deadlines, dispatcher.outside
+            first = deadlines[:1]
             dispatcher.thread, dispatcher.current = get_ident(), self._guest
             try:
                 return act()
             finally:
-                dispatcher.thread, dispatcher.current = self._clock.thread, dispatcher.outside
-                if dispatcher.ready or len(dispatcher.deadlines) != deadlines:
+                dispatcher.thread, dispatcher.current = self._clock.thread, outside
+                if dispatcher.ready or outside.in_ready or self._watched or deadlines[:1] != first:
+                    self._seen_turns = _CHANGED
                     self._clock.wake()
         finally:
             self._awake.release()
@@ -336,8 +340,8 @@ class Engine:
         """Wait, without polling, for a condition that is checked in the engine's thread.
 
         Args:
-            condition: called there at once, and again after other fibers have run, until it returns a true value; it
-                must not wait, nor change anything.
+            condition: called there at once, and again after other fibers have run or other calls were made, until it
+                returns a true value; it must not wait, nor change anything.
             timeout: seconds on the engine's clock after which :class:`~tdqsim.core.dispatch.TimedOut` is raised.
 
         Raises:
@@ -408,7 +412,7 @@ class Engine:
     # -- the engine's thread --------------------------------------------------------------------------------------
 
     def _check_other_thread(self, what: str) -> None:
-        if self._thread.ident == get_ident():
+        if self.dispatcher.thread == get_ident():
             raise WrongThread(f"{what}: the engine's own thread cannot wait for the engine")
 
     def _post(self, act: Callable[[], None], answer: ResultReceiver) -> None:
@@ -450,6 +454,8 @@ class Engine:
             rests = rests and answer is _LOOK
             if not answer.cancelled():
                 act()
+            if answer is not _LOOK:
+                self._seen_turns = _CHANGED
         if rests and not dispatcher.ready:
             self._at_rest = dispatcher.rest()
             return
@@ -464,7 +470,7 @@ class Engine:
             self._at_rest = dispatcher.rest()
 
     def _tell_watchers(self) -> bool:
-        """If other fibers have had turns since the last time, let those in :meth:`wait_until` check again."""
+        """If something may have changed since the last time, let those in :meth:`wait_until` check again."""
         dispatcher = self.dispatcher
         if not self._watched or dispatcher.turns == self._seen_turns:
             return False
