@@ -176,6 +176,31 @@ def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
             hold(6, cost.ratio, f"QMHRDQM of 100,000 entries, {name}, to walks over the queue")
 
 
+def test_qmhrdqm_of_a_short_receiver_reads_what_fits():
+    with System("SYS1") as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/KEYED", maxlen=100, seq="*KEYED", keylen=4, size=["*MAX2GB", 1])
+        for number in range(50_000):
+            job.qsnddtaq("KEYED", "QGPL", DATA, number.to_bytes(4, "big"))
+        stored = next(system.queues()).stored
+        receiver, selection = bytearray(1000), b"\xd9@@@\0\0\0d"
+
+        def retrieve(form: str) -> None:
+            job.call(
+                "QMHRDQM", receiver, (1000).to_bytes(4, "big"), form, "QGPL/KEYED", selection, 8, "RDQS0100", bytes(4)
+            )
+
+        costs = compare(
+            {"RDQM0100": lambda _: retrieve("RDQM0100"), "RDQM0200": lambda _: retrieve("RDQM0200")},
+            n=1, rounds=5, reference=lambda _: sum(1 for _ in stored.entries()), reference_n=1, cpu=True,
+        )  # fmt: skip
+        hold(
+            0.1, costs["RDQM0100"].ratio, "QMHRDQM R of 50,000 keys, short receiver, RDQM0100, to walks over the queue"
+        )
+        hold(
+            0.5, costs["RDQM0200"].ratio, "QMHRDQM R of 50,000 keys, short receiver, RDQM0200, to walks over the queue"
+        )
+
+
 FEW, MANY = 500, 4_000
 
 

@@ -181,22 +181,22 @@ def _check_retrieve_length(job: JobCore, asked: int, maximum: int) -> None:
         job.fail("CPF950C")
 
 
-def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
+def _chosen(queue: DataQueue, selection: Selection, most: int | None) -> Iterator[Entry]:
     if selection.type == "K":
         return queue.stored.matching(KEY_ORDERS[selection.order], selection.key)
     one = selection.type in ("F", "L")
-    return queue.stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else None)
+    return queue.stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else most)
 
 
 def _messages(
-    job: JobCore, queue: DataQueue, name: str, selection: Selection
+    job: JobCore, queue: DataQueue, name: str, selection: Selection, most: int | None = None
 ) -> Iterator[tuple[bytes, int, bytes, bytes]]:
-    """The fields of each entry of the answer, in the order of :class:`RetrievedMessage`."""
+    """The fields of each entry of the answer, in the order of :class:`RetrievedMessage`; ``most`` limits A and R."""
     padded = name == "RDQM0100"
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     stamp = stamper(job.system.offset_at)
     wanted = b""
-    for data, key, sender, time_ns in _chosen(queue, selection):
+    for data, key, sender, time_ns in _chosen(queue, selection, most):
         text = sender + data if sender else data
         enqueued = len(text)
         if text_bytes < enqueued:
@@ -267,7 +267,8 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
     add = parts.append
     returned = left_out = left_out_bytes = 0
     known = _whole_size(queue, name, selection) if limit is not None else None
-    for stamp, enqueued, key, text in _messages(job, queue, name, selection):
+    most = None if known is None else room // fixed + 1  # more than fit, so that the loop sees one that does not
+    for stamp, enqueued, key, text in _messages(job, queue, name, selection, most):
         size = fixed + len(text)
         if offset + size > room:
             room = 0  # no entry after the first one that does not fit

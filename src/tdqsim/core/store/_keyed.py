@@ -34,6 +34,7 @@ from tdqsim.core.store._layout import (
     entry_number,
     nothing,
     packed,
+    packed_size,
     unpacked,
 )
 from tdqsim.core.store._memory import VolatileQueue
@@ -331,7 +332,9 @@ class KeyedQueue(VolatileQueue):
         stored = self._home()
         there = 0 if stored is None else stored.data_bytes
         taken = self.taken.taken_keys.values() if self.taken is not None else ()
-        return there - sum(size for size, _ in taken) + sum(len(entry.data) for entry in self._under(self.by_key))
+        return (
+            there - sum(size for size, _ in taken) + sum(packed_size(one) for _, one in self._packed_under(self.by_key))
+        )
 
     def entries(
         self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
