@@ -338,8 +338,14 @@ def test_a_meta_page_is_the_one_before_only_if_its_number_is(copy: tuple[Path, C
 
 def test_a_volatile_file_that_has_gone_since_the_store_was_closed_is_missed(copy: tuple[Path, Contents]) -> None:
     path, _ = copy
+    (path / "volatile" / "made").unlink()
+    with pytest.raises(StoreDamaged, match=r"volatile/made: the file is missing: .*; make it anew, as an empty file$"):
+        Store(path)
+    assert storecheck.check(path).problems == ("the volatile file is left out: volatile/made is missing",)
+    (path / "volatile" / "made").touch()
+    Store(path).close()
     shutil.rmtree(path / "volatile")
-    with pytest.raises(StoreDamaged, match="volatile"):
+    with pytest.raises(StoreDamaged, match=r"volatile: the file data\.mdb is missing; `tdq store check`"):
         Store(path)
 
 

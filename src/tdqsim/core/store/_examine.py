@@ -214,7 +214,8 @@ def examine(path: Path) -> StoreFindings:
     notes = [f"{half.name}: {note}" for half in halves for note in half.notes]
     clean = left.clean and not notes
     if clean and left.volatile and (volatile is None or volatile.commit != left.volatile):
-        problems.append("the volatile file is not the one that the store was closed with")
+        what = "is not the one that the store was closed with" if volatile else "is left out: volatile/made is missing"
+        problems.append(f"the volatile file {what}")
         clean = False
     return StoreFindings(halves, problems, notes, max(formats, default=0), clean, left.salvaged)
 

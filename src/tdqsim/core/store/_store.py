@@ -228,8 +228,13 @@ class Store:
             return True
         if self.readonly and is_held(self.path):  # a process has opened the store since the mark was read
             return False
-        what = "has changed since the store was closed" if volatile is not None else "is missing"
-        raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
+        place = self.path / "volatile"
+        if volatile is not None:
+            raise StoreDamaged(f"{place}: the file has changed since the store was closed; {STORE_HELP}")
+        if (place / "data.mdb").exists():
+            why = "it marks data.mdb beside it as complete; make it anew, as an empty file"
+            raise StoreDamaged(f"{place / 'made'}: the file is missing: {why}")
+        raise StoreDamaged(f"{place}: the file data.mdb is missing; {STORE_HELP}")
 
     def _check(self, last: LastCommit, volatile: LastCommit | None, *, stopped: bool) -> None:
         """Check the files, after a clean end too: a page may have been damaged since."""
