@@ -76,6 +76,9 @@ def test_lengerr_of_lengths_that_cannot_be_written(
     region: Region, queue: str, record: bytes, length: int | None
 ) -> None:
     expect_rule("TD-WRITEQ-LENGERR", region.writeq_td, queue, record, length)
+    for wrong in (float("nan"), 40000.0):
+        with pytest.raises(TypeError, match=rf"WRITEQ TD: length is {wrong}; allowed is int or None"):
+            region.writeq_td(queue, record, wrong)
     assert region.peek(queue) == []
 
 

@@ -196,7 +196,7 @@ def _record(queue: str, from_: object, length: int | None) -> bytes:
     data = bytes(from_)
     if length is None:
         return data
-    if not 0 < length <= _LONGEST:
+    if not 0 < index(length) <= _LONGEST:
         return b""
     check_sent(data, length)
     return data[:length]
