@@ -59,6 +59,14 @@ def test_what_is_not_there_is_refused(task: Task, source: str, words: str) -> No
         task.execute(f"WRITEQ TD QUEUE('Q') FROM({source})", variables)
 
 
+def test_variables_that_are_no_mapping_are_refused_before_the_command_is_issued(task: Task) -> None:
+    task.writeq_td("Q", b"stays")
+    for wrong in ("x", [1]):
+        with pytest.raises(TypeError, match=r"^execute: variables is .*; allowed is a dict of values by name$"):
+            task.execute("READQ TD QUEUE('Q') RESP(R)", wrong)  # type: ignore[arg-type]
+    assert task.readq_td("Q") == b"stays"
+
+
 def read(task: Task, into: str, record: bytes, variables: dict[str, Any]) -> dict[str, Any]:
     task.writeq_td("Q", record)
     task.execute(f"READQ TD QUEUE('Q') INTO({into})", variables)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.argument_types import explains_wrong_types
+from tdqsim.errors import WrongType
 
 if TYPE_CHECKING:  # the parser is imported with the first text
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
@@ -42,4 +44,6 @@ def execute(
     from tdqsim.cics.text.run_text import run_text  # noqa: PLC0415  (the parser is imported with the first text)
 
     task._region.dispatcher.check_thread()
+    if variables is not None and not isinstance(variables, (dict, MutableMapping)):
+        raise WrongType(f"execute: variables is {variables!r:.40}; allowed is a dict of values by name")
     return run_text(task, text, {} if variables is None else variables, labels=labels)
