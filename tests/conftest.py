@@ -13,11 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from fnmatch import fnmatch
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -123,11 +120,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if marked and (missing := missing_cobol()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=missing))
-        if all_are_asked_for(config):  # one case of each test says what is missing
-            told = {item.nodeid.partition("[")[0]: item for item in reversed(marked)}
-            left = [item for item in marked if told[item.nodeid.partition("[")[0]] is not item]
-            config.hook.pytest_deselected(items=left)
-            items[:] = [item for item in items if item not in set(left)]
 
 
 def plain(flags: str) -> str:
@@ -149,56 +141,13 @@ GARBAGE = 20_000
 TESTS = Path(__file__).parent
 
 
-def all_are_asked_for(config: pytest.Config) -> bool:
-    return config.args == ["tests"]
-
-
-@cache
-def left_out(config: pytest.Config) -> frozenset[str]:
-    """The marks whose tests -m leaves out where all tests are asked for: they need not be collected first."""
-    marks = str(config.getoption("markexpr"))
-    if not all_are_asked_for(config) or not re.fullmatch(r"not \w+( and not \w+)*", marks):
-        return frozenset()
-    return frozenset(re.findall(r"not (\w+)", marks))
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out modules with such a mark."""
-    if not left_out(config) or not fnmatch(collection_path.name, "test_*.py"):
-        return None
-    lines = re.findall(r"^pytestmark = .*", collection_path.read_text("utf-8"), re.MULTILINE)
-    marks = re.findall(r"pytest\.mark\.(\w+)", "".join(lines))
-    return True if left_out(config).intersection(marks) else None
-
-
-def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
-    """Leave out functions and classes with such a mark."""
-    if isinstance(obj, FunctionType | type) and (marks := getattr(obj, "pytestmark", ())):
-        return [] if left_out(collector.config).intersection(mark.name for mark in marks) else None
-    return None
-
-
-UNHEARD = ("logstart", "logfinish")
-"""What workers tell of each test besides its reports; only a verbose run shows it."""
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Have a worker not tell them: they are a third of the messages, which cost as much as a short test."""
-    for worker in session.config.pluginmanager.get_plugins():
-        if type(worker).__name__ == "WorkerInteractor" and session.config.get_verbosity() <= 0:
-            tell = worker.sendevent
-            worker.sendevent = lambda name, tell=tell, **what: None if name in UNHEARD else tell(name, **what)
-
-
 def pytest_collection(session: pytest.Session) -> None:
     """Have every second worker import the tests from the other end, where all are asked for.
 
     In a fresh clone all is compiled, and what one worker has compiled the other need not.
     """
-    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 and all_are_asked_for(session.config):
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 and session.config.args == ["tests"]:
         for path in sorted(TESTS.rglob("test_*.py"), reverse=True):
-            if pytest_ignore_collect(path, session.config):
-                continue
             name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
             with contextlib.suppress(Exception, pytest.skip.Exception):  # the collection meets it too, and tells
                 importlib.import_module(name)
