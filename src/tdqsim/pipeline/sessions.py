@@ -268,7 +268,7 @@ def _state(archive: Path) -> Path:
 
 
 def _checksum(files: Iterable[Path]) -> str:
-    """The CRC of the contents of some files; of an archive it takes 0.1 s, Java's own check three times as long."""
+    """The CRC of the contents of some files, which takes 0.1 s for an archive; Java 17 may crash on a damaged one."""
     crc = 0
     for path in files:
         with path.open("rb") as file:
