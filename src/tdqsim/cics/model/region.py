@@ -129,15 +129,14 @@ class RegionLink(Protocol):
             command: the command's name.
             queue: the queue's name in the other region.
             data: the record of WRITEQ.
-            length: LENGTH of READQ; None for the whole record. With a negative one nothing is sent.
+            length: LENGTH of READQ; None for the whole record. The other region refuses a negative one.
             nosuspend: NOSUSPEND of READQ.
 
         Returns:
             The record of READQ, else nothing.
 
         Raises:
-            Condition: as the other region answered, or SYSIDERR when it cannot be reached; else LENGERR for a
-                negative length.
+            Condition: as the other region answered, or SYSIDERR when it cannot be reached.
         """
 
     def ship_link(

@@ -53,6 +53,8 @@ KINDS: Final[Kinds] = {
     "DECISION": {"decision": str},
 }  # fmt: skip
 """Each kind's fields."""
+NEGATIVE: Final = 8
+"""The bytes of data in a REQUEST of READQ TD with a negative LENGTH, which they hold; any other one has none."""
 Fields = Mapping[str, Any]
 """The fields of one message, of the types in :data:`KINDS`."""
 ANSWERS: Final[Mapping[str, str]] = {

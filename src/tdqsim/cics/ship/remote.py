@@ -36,7 +36,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ship.branch import Branch
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, NEGATIVE, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
 from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
@@ -342,11 +342,11 @@ class LinkEnd:
     ) -> bytes:
         """See :class:`~tdqsim.cics.model.region.RegionLink`. The whole record comes back, whatever the area holds."""
         request = self._request(task, command, queue, nosuspend=nosuspend)
+        if length is not None and length < 0:  # its owner refuses it, after all other checks
+            data = int(length).to_bytes(NEGATIVE, "big", signed=True)
         uow = task._uow
         try:
             branch = self._branch(uow)
-            if length is not None and length < 0 and not branch.is_lost:
-                raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
             return branch.ship(task, request, data)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error), rule="REC-SYSIDERR-LINK") from error
