@@ -161,6 +161,43 @@ def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served,
     assert reader.ask(2, RECEIVE_NOW, template=28).fixed(20, 2) == b"\xf0\x06"
 
 
+@pytest.mark.skipif(not hasattr(select, "POLLRDHUP"), reason="the system does not tell that the other side has closed")
+@pytest.mark.parametrize("secure", [False, True])
+def test_a_client_that_closes_right_after_a_receive_without_a_wait_takes_nothing_with_it(serve, tmp_path, secure):
+    """The server finds the request and the end of the connection at the same moment."""
+    pem, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+    served = serve(tls=context)
+
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
+
+    served.do(make)
+    reader, client = Client(served, "as-dtaq", 0xE007), Client(served, "as-dtaq-s" if secure else "as-dtaq", 0xE007)
+    if secure:
+        trusting = ssl.create_default_context(cafile=str(pem))
+        trusting.check_hostname = False
+        client.socket = trusting.wrap_socket(client.socket)
+    for one in (reader, client):
+        assert one.sign_on() == 0
+        one.ask(2, RECEIVE_NOW, template=28)  # from now on the queue is known
+    for entry in (b"1", b"2"):
+        reader.ask(5, send(entry), template=22)
+    stopped, go_on = threading.Event(), threading.Event()
+    served.loop.call_soon_threadsafe(lambda: (stopped.set(), go_on.wait(300)))
+    assert stopped.wait(300)
+    client.send(2, RECEIVE_NOW, template=28)
+    client.socket.close()
+    go_on.set()
+    eventually(lambda: len(served.servers.connections) == 1)  # this does not wake the engine
+    eventually(lambda: served.do(lambda: len(served.system.jobs)) == 1)
+    entries = [reader.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(2)]
+    assert entries == [b"1", b"2"]
+    reader.socket.close()
+
+
 def test_a_receive_that_waits_when_the_servers_stop_is_no_task_that_had_to_be_ended(served, queue, connect):
     clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
     for client in clients:

@@ -66,10 +66,11 @@ class DataQueueServer(Conversation):
                 self.count_for_audit(operation, what)
             return answer
 
-        def undo() -> None:
+        def put_back() -> None:
             while taken:
                 job.return_entry(name, library, taken.pop())
 
+        undo = put_back if frame.request == _RECEIVE else None
         if frame.request == _SEND or (frame.request == _RECEIVE and frame.fixed(43, 4) == bytes(4)):
             return SystemWork(work, undo, lambda: work() if internals.is_immediate(name, library) else None)
         return SystemWork(work, undo, aside=frame.request == _RECEIVE)

@@ -217,8 +217,10 @@ class _Connection(asyncio.Protocol):
                 self._begin(step)
             else:
                 self._work = None
-                self._transport.write(answer)
-                if self._transport.is_closing():  # the client has disconnected, or the work has failed
+                hung_up = step.undo is not None and self._hung_up()
+                if not hung_up:
+                    self._transport.write(answer)
+                if hung_up or self._transport.is_closing():  # the client has disconnected, or the work has failed
                     self._gone = True
                     if step.undo is not None:
                         self._put_back(step.undo)
