@@ -71,16 +71,6 @@ def test_parameters_of_a_receive(job, fifo, keyed):
     assert keyed.stored.count == 3
 
 
-@pytest.mark.rule("DTAQ-RECEIVE-PEEK")
-def test_peek(job, fifo, keyed):
-    fill(job, "WORK", b"first", b"second")
-    for _ in range(3):
-        assert job.qrcvdtaq("WORK", "APPLIB", remove=False).data == b"first"
-        peeked = job.qrcvdtaq("KEYED", "APPLIB", 0, "GE", b"BBB", remove=False)
-        assert (peeked.key, peeked.data) == (b"GGG", b"ggg")
-    assert (fifo.stored.count, keyed.stored.count) == (2, 3)
-
-
 @pytest.mark.rule("DTAQ-RECEIVE-CUT")
 def test_size_of_data_receiver(job, fifo):
     fill(job, "WORK", b"abcdef", b"ghi", b"jkl")

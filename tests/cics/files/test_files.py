@@ -148,11 +148,6 @@ def test_unlock_lets_another_task_have_the_record(region):
     assert held_until(region, "NORECOV", lambda first: first.unlock("NORECOV"))
 
 
-@pytest.mark.rule("FILE-UNLOCK-RECOVERABLE")
-def test_unlock_leaves_a_record_of_a_recoverable_file_locked(region):
-    assert not held_until(region, "ACCT", lambda first: first.unlock("ACCT"))
-
-
 @pytest.mark.rule("FILE-UNLOCK-NO-TOKEN")
 def test_unlock_without_a_token_releases_no_record_that_is_held_by_a_token(task):
     first = task.read_file("ACCT", b"A1", token=0).token

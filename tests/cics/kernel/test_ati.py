@@ -124,16 +124,6 @@ def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     assert order == ["the writer goes on", "the writer ends", *["PAYP begins", "PAYP ends"] * 3]
 
 
-@pytest.mark.rule("ATI-LATCH")
-@pytest.mark.parametrize("recovstatus", ["PHYSICAL", "LOGICAL"])
-def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovstatus: str) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus))
-    starts, program = counting(lambda task: task.delay(seconds=10))
-    region.register("PAYP", program)
-    fill(region, "TRGQ", *[b"x"] * 9)
-    assert starts == [3]
-
-
 @pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL", "ATI-QZERO-WHILE-TASK-RUNS")
 @pytest.mark.parametrize("recovstatus", RECOVERY)
 def test_qzero_by_anybody_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
@@ -161,18 +151,6 @@ def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
         raise ZeroDivisionError
     fill(region, "TRGQ", b"4")
     assert starts == [3]
-
-
-@pytest.mark.rule("ATI-DELETEQ")
-@pytest.mark.parametrize("recovstatus", ["PHYSICAL", "LOGICAL"])
-def test_deleteq_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
-    region = make_region(*trigger(recovstatus=recovstatus))
-    starts, program = counting(lambda task: task.delay(seconds=10))
-    region.register("PAYP", program)
-    fill(region, "TRGQ", b"1", b"2", b"3")
-    region.deleteq_td("TRGQ")
-    fill(region, "TRGQ", b"4", b"5", b"6")
-    assert starts == [3, 3]
 
 
 def endings(abends: bool) -> Callable[[Task], None]:

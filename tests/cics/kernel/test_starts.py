@@ -85,16 +85,6 @@ def test_a_task_without_a_terminal_retrieves_its_own_data_only(region: Region) -
     assert seen == [[b"one"], [b"two"]]
 
 
-@pytest.mark.rule("IC-RETRIEVE-LEFT")
-def test_what_a_task_leaves_in_the_line_starts_the_next_one(region: Region) -> None:
-    seen: list[list[bytes]] = []
-    region.register("LATE", lambda task: seen.append([task.retrieve(), task.retrieve()]))
-    for data in (b"1", b"2", b"3", b"4"):
-        region.execute("START TRANSID('LATE') FROM(D) AFTER SECONDS(1) TERMID('T001')", {"D": data})
-    later(region, 5)
-    assert seen == [[b"1", b"2"], [b"3", b"4"]]
-
-
 def test_data_that_the_started_task_does_not_retrieve_goes_with_it(region: Region) -> None:
     seen: list[int] = []
     region.register("LATE", lambda task: seen.append(task.number))
@@ -624,19 +614,6 @@ def test_the_task_of_a_start_at_a_terminal_where_nobody_has_signed_on_is_of_the_
         task.start("LATE")
     run_what_is_due(region)
     assert sorted(users) == ["ANNA", "CICSUSER"]
-
-
-@pytest.mark.parametrize("start", ["COLD", "INITIAL"])
-@pytest.mark.rule("IC-RESTART-COLD")
-def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
-    region = runs.begin()
-    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"x")
-    ask(region, "AFTER MINUTES(1)")
-    region.close()
-    region = runs.begin(start=start)
-    later(region, 3600)
-    assert runs.seen == []
-    region.close()
 
 
 @pytest.mark.parametrize("restarts", [0, 1, 2])

@@ -448,24 +448,6 @@ def test_the_eib_after_each_command(region: Region) -> None:
         assert task.eib.eibrcode == int(Resp.QIDERR).to_bytes(4, "big") + bytes(2)
 
 
-@pytest.mark.rule("EIB-IMAGE")
-@freeze_time("2026-11-21 13:45:07")
-def test_the_eib_as_85_bytes(make_region: Callable[..., Region]) -> None:
-    region = make_region(time_zone="Europe/Berlin")
-    with region.task(transid="ABCD") as task:
-        task.readq_td("NOQ", nohandle=True)
-        image = task.eib.image()
-    assert len(image) == 85
-    assert image[0:4].hex() == "0144507c"  # 14:45:07 local
-    assert image[4:8].hex() == "0126325c"
-    assert image[8:12].decode("cp037") == "ABCD"
-    assert image[12:16].hex() == f"{task.number:07d}c"
-    assert image[27:29] == b"\x08\x04"
-    assert image[29:35] == bytes([EIBRCODE[Resp.QZERO]]) + bytes(5)
-    assert image[51:59].decode("cp037") == "NOQ     "
-    assert image[76:84] == int(Resp.QZERO).to_bytes(4, "big") + bytes(4)
-
-
 @pytest.mark.rule("TASK-ASSIGN-QNAME", "TASK-ASSIGN-FACILITY")
 def test_assign(region: Region) -> None:
     with region.task(userid="PAYUSER") as task:

@@ -182,16 +182,6 @@ def test_a_data_set_that_mod_has_made_is_said_at_the_close(make, tmp_path, there
 
 
 @pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
-def test_a_failed_region_loses_only_the_block_it_had_not_written(make, tmp_path):
-    store = tmp_path / "store"
-    region = make(OUT, dd={"OUT": tmp_path / "out"}, store=store)
-    put_lines(region, "one", "two", "three")  # two a block
-    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))  # a full block is written at once
-    region.close(clean=False)
-    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
-
-
-@pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
 def test_a_failed_region_loses_sysout_and_a_job_in_the_making(make, tmp_path):
     queues = ("{name: LOGQ, type: EXTRA, sysoutclass: B}", "{name: JOBQ, type: EXTRA, typefile: OUTPUT, ddname: RDR}")
     dd = {"RDR": {"sysout": "A,INTRDR"}}
@@ -312,25 +302,6 @@ def test_dummy(make):
     expect_rule("EX-DUMMY-WRITE", region.writeq_td, "DOUT", records("x")[0])
     assert region.peek("DOUT") == region.peek("DIN") == []
     assert region.inquire_tdqueue("DOUT", "DSNAME").dsname == "DUMMY".ljust(44)
-
-
-@pytest.mark.rule("EX-GENERATION-NAME")
-def test_a_relative_generation_is_shown_by_the_name_it_has(make):
-    queue = f"{{name: GENQ, type: EXTRA, typefile: OUTPUT, dsname: MY.GDG(+1), {FIXED}}}"
-    region = make(queue)
-    info = region.inquire_tdqueue("GENQ", "DSNAME", "MEMBER")
-    assert (info.dsname.rstrip(), info.member.strip()) == ("MY.GDG.G0001V00", "")
-    put_state(region, "GENQ", "CLOSED")
-    assert region.inquire_tdqueue("GENQ", "DSNAME").dsname.rstrip() == "MY.GDG(+1)"
-
-
-@pytest.mark.rule("EX-SPOOLED")
-def test_output_without_a_data_set_goes_to_the_spool(make):
-    region = make("{name: LOGQ, type: EXTRA, typefile: OUTPUT, ddname: LOGOUT}")
-    region.writeq_td("LOGQ", b"any length")
-    region.writeq_td("LOGQ", b"and another one")
-    assert region.peek("LOGQ") == [b"any length", b"and another one"]
-    assert region.inquire_tdqueue("LOGQ", "DSNAME").dsname == " " * 44
 
 
 def test_records_of_two_spool_data_sets_are_skipped_as_those_of_one(make):

@@ -171,19 +171,6 @@ def test_filters_on_start(reg):
         assert condition(reg.inquire_enq_start, uow=b"\xff" * 16) == (Resp.UOWNOTFOUND, 1)
 
 
-@pytest.mark.rule("UOWENQ-ENDED")
-def test_what_has_been_given_up_since_start_is_passed_over(reg):
-    with reg.task() as browser, reg.task() as one, reg.task() as two:
-        one.writeq_td("LOGQ", b"x")
-        one.enq("NAME")
-        two.writeq_td("LOG2", b"x")
-        browser.inquire_uowenq_start()
-        one.syncpoint()
-        assert browser.inquire_uowenq_next("RESOURCE").resource == "LOG2"
-        expect_rule("UOW-BROWSE-END", browser.inquire_uowenq_next)
-        browser.inquire_uowenq_end()
-
-
 @pytest.mark.rule("ENQ-SYNONYM")
 def test_inquire_enq_is_another_word_for_it(reg):
     with reg.task() as task:

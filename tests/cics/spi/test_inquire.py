@@ -5,7 +5,7 @@ import json
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.cics import SecurityPolicy, TdqueueInfo
+from tdqsim.cics import TdqueueInfo
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
@@ -87,16 +87,6 @@ def test_the_kind_and_length_of_every_value(reg, name):
             assert type(value) is int, option
 
 
-@pytest.mark.rule("INQ-EXTRA-OPEN")
-def test_an_open_data_set_shows_its_formats(reg):
-    reg.set_tdqueue("EXTO", openstatus="OPEN")
-    info = reg.inquire_tdqueue("EXTO")
-    assert (info.openstatus, info.emptystatus, info.iotype) == (Cvda.OPEN, Cvda.NOTEMPTY, Cvda.OUTPUT)
-    assert (info.recordformat, info.blockformat, info.printcontrol) == (Cvda.FIXED, Cvda.BLOCKED, Cvda.ASACTL)
-    assert (info.disposition, info.recordlength, info.blocksize) == (Cvda.OLD, 80, 800)
-    assert (info.dsname.rstrip(), info.member.rstrip()) == ("PAY.OUT", "MEMB")
-
-
 @pytest.mark.rule("INQ-DSNAME-MEMBER")
 @pytest.mark.parametrize("generation", ["0", "+1", "-1", "-12"])
 def test_a_generation_belongs_to_dsname_and_is_no_member(reg, generation):
@@ -104,28 +94,6 @@ def test_a_generation_belongs_to_dsname_and_is_no_member(reg, generation):
     reg.install([define_tdqueue(name="GENQ", type="EXTRA", typefile="INPUT", dsname=dsname, opentime="DEFERRED")])
     info = reg.inquire_tdqueue("GENQ", "DSNAME", "MEMBER")
     assert (info.dsname.rstrip(), info.member.rstrip()) == (dsname, "")
-
-
-@pytest.mark.rule("INQ-DUAL-PURPOSE")
-def test_a_dual_purpose_definition_is_local_in_the_region_it_names(tmp_path):
-    with region(tmp_path, sysid="TDQ1") as here, region(tmp_path, sysid="CICA") as there:
-        assert here.inquire_tdqueue("DUAL", "TYPE", "REMOTESYSTEM").as_dict() == {
-            "TYPE": Cvda.INTRA,
-            "REMOTESYSTEM": "    ",
-        }
-        assert there.inquire_tdqueue("DUAL", "TYPE", "REMOTESYSTEM", "REMOTENAME").as_dict() == {
-            "TYPE": Cvda.REMOTE,
-            "REMOTESYSTEM": "TDQ1",
-            "REMOTENAME": "DUAL",
-        }
-
-
-@pytest.mark.rule("INQ-ATIUSERID-SECURITY")
-def test_with_security_active_atiuserid_is_that_of_the_definition():
-    with region(security=SecurityPolicy()) as reg:
-        assert reg.inquire_tdqueue("PAYQ").atiuserid == "PAYUSER "
-        assert reg.inquire_tdqueue("PHYQ").atiuserid == "        "
-        assert reg.inquire_tdqueue("TERQ").atiuserid == "CICSUSER"
 
 
 @pytest.mark.rule("INQ-SIGNATURE-ALL")
@@ -253,30 +221,6 @@ def test_a_browse_out_of_sequence(reg):
     assert reg.inquire_tdqueue_next("TYPE").tdqueue == "PAYQ"
     reg.inquire_tdqueue_end()
     expect_rule("BROWSE-ILLOGIC-NEXT", reg.inquire_tdqueue_next)
-
-
-@pytest.mark.rule("BROWSE-ONE-A-TASK")
-def test_tasks_and_the_region_browse_independently(reg):
-    with reg.task() as one, reg.task() as other:
-        for issuer in (reg, one, other):
-            issuer.inquire_tdqueue_start()
-        assert one.inquire_tdqueue_next().tdqueue == "PAYQ"
-        assert one.inquire_tdqueue_next().tdqueue == "TERQ"
-        assert other.inquire_tdqueue_next().tdqueue == "PAYQ"
-        assert reg.inquire_tdqueue_next().tdqueue == "PAYQ"
-
-
-@pytest.mark.rule("BROWSE-DISCARDED")
-def test_a_queue_discarded_during_a_browse_is_not_returned(reg):
-    reg.set_tdqueue("PHYQ", enablestatus="DISABLED")
-    reg.inquire_tdqueue_start()
-    assert reg.inquire_tdqueue_next().tdqueue == "PAYQ"
-    reg.discard_tdqueue("PHYQ")
-    reg.create_tdqueue("NEWQ", "TYPE(INTRA)")
-    rest = []
-    while (info := reg.inquire_tdqueue_next(nohandle=True)) != TdqueueInfo():
-        rest.append(info.tdqueue)
-    assert rest == [name for name in NAMES if name not in ("PAYQ", "PHYQ")]
 
 
 def test_next_with_an_option_that_is_not_known_leaves_the_browse_where_it_is(reg):

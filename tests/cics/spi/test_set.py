@@ -245,17 +245,6 @@ def test_a_data_set_that_cannot_be_opened(tmp_path):
         assert reg.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
 
 
-@pytest.mark.rule("SET-ALL-OR-NOTHING")
-def test_a_refused_set_changes_nothing(reg):
-    assert condition(reg.set_tdqueue, "PAYQ", triggerlevel=3, enablestatus="DISABLED", atitranid="PAY2") == (
-        Resp.INVREQ,
-        31,
-    )
-    assert condition(reg.set_tdqueue, "EXTO", enablestatus="DISABLED", openstatus="SHUT")[0] is Resp.INVREQ
-    assert (status(reg, "PAYQ"), reg.inquire_tdqueue("PAYQ").triggerlevel) == (Cvda.ENABLED, 500)
-    assert status(reg, "EXTO") is Cvda.ENABLED
-
-
 def test_under_nohandle_the_response_is_in_the_eib(reg):
     with reg.task() as task:
         task.set_tdqueue("PAYQ", triggerlevel=99999, nohandle=True)

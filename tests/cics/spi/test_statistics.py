@@ -113,13 +113,6 @@ def test_requests_that_failed_in_another_region_are_not_counted_here():
         assert counts(reg, "REMQ")[:3] == (1, 1, 0)
 
 
-@pytest.mark.rule("STATS-FAILED-REQUESTS")
-def test_requests_that_failed_are_not_counted(reg):
-    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO
-    assert condition(reg.writeq_td, "PAYQ", b"x" * 481)[0] is Resp.LENGERR
-    assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
-
-
 @pytest.mark.rule("STATS-TRIGGERS")
 def test_trigger_tasks_are_counted(reg):
     reg.register("PAYP", lambda task: [task.readq_td("PAYQ", nohandle=True) for _ in range(3)])

@@ -6,7 +6,6 @@ import pytest
 
 from tdqsim import Region, SecurityOptions, Sysplex, define_tdqueue
 from tdqsim.cics import Access, AccessList
-from tdqsim.cics.files import DataFile
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import Cvda, Resp
@@ -167,30 +166,9 @@ def test_a_jump_over_days_ends_one_day(reg, task):
     assert reasons(reg) == ["ENDOFDAY", "INTERVAL"]
 
 
-@pytest.mark.rule("STATS-SHUTDOWN")
-def test_a_normal_end_writes_the_statistics_of_the_day(reg):
-    reg.writeq_td("PAYQ", b"x")
-    reg.close()
-    assert reasons(reg) == ["ENDOFDAY"]
-    assert reg.statistics.collections[0].queues[0]["writes"] == 1
-    assert reg.statistics.now().queues[0]["writes"] == 1
-
-
 def test_a_region_that_fails_writes_none(reg):
     reg.close(clean=False)
     assert reasons(reg) == []
-
-
-@pytest.mark.rule("STATS-FILE-CLOSED")
-def test_a_closed_file_leaves_its_counts(reg, task):
-    reg.files.define("ACCT", DataFile(keylength=2, recordsize=20))
-    task.write_file("ACCT", b"01A", b"01")
-    task.set_file("ACCT", openstatus=Cvda.CLOSED)
-    task.set_file("ACCT", openstatus=Cvda.CLOSED)
-    (collection,) = reg.statistics.collections
-    assert (collection.reason, collection.total) == ("UNSOLICITED", None)
-    assert [(record["name"], record["adds"]) for record in collection.of("A17")] == [("ACCT", 1)]
-    assert task.extract_statistics("ACCT", file=True)["adds"] == 0
 
 
 def test_what_was_written_is_counted_by_reason(reg, task):
@@ -294,16 +272,6 @@ def test_command_security():
 # -- COLLECT and EXTRACT STATISTICS -----------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("STATS-LASTRESET")
-def test_the_time_of_the_last_reset(reg, task):
-    later(reg, hours=1, minutes=2, seconds=3)
-    task.perform_statistics(resetnow=True)
-    later(reg, hours=5)
-    record = task.extract_statistics()
-    assert [record[word] for word in ("LASTRESETHRS", "LASTRESETMIN", "LASTRESETSEC")] == [13, 2, 3]
-    assert (record["LASTRESET"], record["LASTRESETABS"]) == (130203, 3_976_257_600_000 + 3_723_000)
-
-
 @pytest.mark.rule("COLLECT-STATISTICS", "COLLECT-STATISTICS-NOTFND")
 def test_collect_is_extract_in_other_words(reg, task):
     reg.writeq_td("PAYQ", b"x")
@@ -328,18 +296,3 @@ def test_collect_is_extract_in_other_words(reg, task):
 def test_a_record_without_a_known_layout_has_no_bytes(task):
     with pytest.raises(TdqError, match="TSG is not known"):
         task.execute("EXTRACT STATISTICS TSQUEUE SET(P)", {})
-
-
-@pytest.mark.rule("STATS-GLOBAL-IMAGE")
-def test_the_bytes_of_the_global_record(tmp_path):
-    with Region(QUEUES, dfhintra={"ci_size": 512, "control_intervals": 9}, supplied_queues=False) as reg:
-        for _ in range(2):
-            reg.writeq_td("PAYQ", b"x" * 480)
-        reg.readq_td("PAYQ")
-        image = reg.extract_statistics().image(reg.options.code_page)
-    assert (len(image), int.from_bytes(image[:2], "big"), int.from_bytes(image[2:4], "big")) == (108, 108, 45)
-    assert image[4] == 1
-    shown = {at: int.from_bytes(image[at : at + 4], "big") for at in range(8, 108, 4)}
-    assert {at: number for at, number in shown.items() if number} == {
-        0x08: 3, 0x20: 512, 0x24: 9, 0x28: 2, 0x38: 2, 0x40: 3, 0x68: 1,
-    }  # fmt: skip

@@ -214,14 +214,6 @@ def test_values_need_no_quotes_and_results_are_shown(reg):
     assert reg.peek("MYQ1")[-1] == "HELLO WORLD".encode("cp037")
 
 
-@pytest.mark.rule("CECI-RESPONSE")
-def test_a_condition_is_shown_not_raised(reg):
-    with ceci.session(reg) as session:
-        result = session.execute("INQUIRE TDQUEUE(NONE) NUMITEMS")
-        assert (result.response, result.resp2, result.received) == (Resp.QIDERR, 1, {})
-        assert "RESPONSE: QIDERR        EIBRESP=+0000000044 EIBRESP2=+0000000001" in result.text
-
-
 @pytest.mark.rule("CECI-VARIABLES")
 def test_variables_begin_with_an_ampersand(reg):
     with ceci.session(reg, {"&REC": b"from a variable"}) as session:

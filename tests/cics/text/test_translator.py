@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics import COMMANDS, Condition, TranslationError
+from tdqsim.cics import COMMANDS, TranslationError
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.errors import TdqError
@@ -75,19 +75,6 @@ def test_with_set_the_length_is_received_only(task, before):
     host = {"P": None, "L": before}
     task.execute("READQ TD QUEUE('PAYQ') SET(P) LENGTH(L)", host)
     assert host == {"P": b"record", "L": 6}
-
-
-@pytest.mark.rule("EXEC-LENGTH-SHRINKS")
-def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
-    for record in (b"short", b"a longer record"):
-        task.writeq_td("PAYQ", record)
-    host = {"LEN": 80}
-    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
-    assert host["LEN"] == 5
-    with pytest.raises(Condition) as caught:
-        task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
-    assert caught.value.resp is Resp.LENGERR
-    assert (host["REC"], host["LEN"]) == (b"a lon", 15)
 
 
 @pytest.mark.rule("EXEC-AREA-FILLED")
@@ -164,12 +151,6 @@ def test_a_name_longer_than_its_field_is_cut(task):
     task.execute("WRITEQ TD QUEUE('PAYQUEUE') FROM('A')")
     task.execute("WRITEQ TD QUEUE(Q) FROM('A')", {"Q": b"\xd7\xc1\xe8\xd8\x40\x40"})
     assert task.inquire_tdqueue("PAYQ").numitems == 2
-
-
-@pytest.mark.rule("EXEC-CVDA-KEYWORD")
-def test_a_cvda_may_be_a_number(task):
-    task.execute("SET TDQUEUE('PAYQ') ENABLESTATUS(24)")
-    assert task.inquire_tdqueue("PAYQ", "ENABLESTATUS").enablestatus is Cvda.DISABLED
 
 
 def test_groups_tables_and_parts(task):
