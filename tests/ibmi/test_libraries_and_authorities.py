@@ -74,7 +74,9 @@ def test_a_library_that_must_stay_stays_whole(system, officer, anna):
     officer.crtlib("L1")
     officer.crtdtaq("L1/A", maxlen=5)
     officer.crtdtaq("L1/B", maxlen=5)
-    expect_rule("DTAQ-LIB-DELETE-REFUSED", anna.dltlib, "L1")
+    for granted in ("*USE", "*OBJEXIST", "*OBJEXIST *OBJOPR *READ"):
+        officer.grtobjaut("L1", "ANNA", granted, objtype="*LIB", replace=True)
+        expect_rule("DTAQ-LIB-DELETE-REFUSED", anna.dltlib, "L1")
     expect_rule("DTAQ-LIB-DELETE-SYSTEM", officer.dltlib, "QTEMP")
     for name in ("QSYS", "QGPL"):
         expect_rule("DTAQ-LIB-DELETE-SYSTEM", officer.dltlib, name)

@@ -66,7 +66,7 @@ def dltlib(job: JobCore, lib: str) -> None:
         job.fail("CPF2129", name)
     if name in job.library_list():
         job.fail("CPF2167", name)
-    if "OBJEXIST" not in job.granted(library):
+    if not {"OBJEXIST", *AUTHORITIES["*USE"]} <= job.granted(library):
         job.fail("CPF2182", name)
     if _locked_by_list(job, name):
         job.fail("CPF210D", name, rule="DTAQ-LIB-DELETE-LOCKED")
