@@ -499,14 +499,15 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
     assert tdq("check", system).code == 0
     system.write_text(
         "libraries: [PAYLIB, 1BAD]\nsystem_values: {QPWDLVL: 9}\ncommands:\n"
-        "- CRTUSRPRF USRPRF(ALICE)\n- CRTUSRPRF\n- FROB NOW(*YES)\nport: 7\n"
+        "- CRTUSRPRF USRPRF(ALICE)\n- CRTUSRPRF\n- FROB NOW(*YES)\n- CRTDTAQ DTAQ(PAYLIB/Q)\nport: 7\n"
         "ccsid: 9999\ntime_zone: Atlantis\n"
     )
     ended = tdq("check", tmp_path)
     assert ended.code == 2
     for told in ("system.yaml:1: libraries.1", "system.yaml:2: system_values", "system.yaml:5: commands.1",
-                 "system.yaml:6: commands.2 = 'FROB NOW(*YES)': CPF0001", "system.yaml:7: port", "system.yaml:8: ccsid",
-                 "system.yaml:9: time_zone"):  # fmt: skip
+                 "system.yaml:6: commands.2 = 'FROB NOW(*YES)': CPF0001", "system.yaml:8: port", "system.yaml:9: ccsid",
+                 "system.yaml:10: time_zone",
+                 "system.yaml:7: commands.3 = 'CRTDTAQ DTAQ(PAYLIB/Q)': MAXLEN: CPD9267: is required"):  # fmt: skip
         assert told in ended.err
     system.write_text("definitions: [queues.yaml]\n")
     queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 0}\n")

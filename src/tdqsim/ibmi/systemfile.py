@@ -32,7 +32,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Store
-from tdqsim.definitions import Definitions, Dtaq, described_schema, load_definitions
+from tdqsim.definitions import Definitions, Dtaq, define_dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import ConversionError, DefinitionError, Problem, TdqError, WrongValue
@@ -82,10 +82,17 @@ def _check_zone(name: str) -> str:
 
 
 def _check_command(text: str) -> str:
-    name, _, faults = check_command(read_command(joined_lines(text)))
+    name, values, faults = check_command(read_command(joined_lines(text)))
     if faults:
         errors = [message(*escape_of(name, faults)), *(message(each.message_id, *each.values) for each in faults)]
         raise WrongValue("; ".join(map(str, errors)))
+    if name == "CRTDTAQ":  # which keywords it needs depends on the others
+        keywords: dict[str, Any] = {**values}
+        try:
+            define_dtaq(**keywords)
+        except DefinitionError as error:
+            words = (f"{each.attribute.upper()}: {each.message}" for each in error.problems)
+            raise WrongValue("; ".join(words)) from None
     return text
 
 
