@@ -162,12 +162,21 @@ def test_explain_says_what_a_queue_has_been_said_of(tmp_path: Path) -> None:
 
 
 def test_a_start_of_a_transaction_that_cannot_be_attached_is_said() -> None:
-    with Region([define_transaction(name="PAYP"), define_terminal(name="T001")], supplied_queues=False) as region:
+    definitions = [define_transaction(name="PAYP"), define_transaction(name="FAR", remotesystem="TOR")]
+    with Region(definitions, supplied_queues=False, sysid="HERE") as region:
         region.notices.silence()
         with region.task() as task:
             task.start("PAYP")
         region.run()
         assert [(each.id, each.resource) for each in region.notices] == [("DFHAC2016", "TRANSACTION(PAYP)")]
+        with region.task() as task:
+            task.start("FAR", sysid="HERE")
+        region.run()
+        assert str(list(region.notices)[-1]) == (
+            "DFHAC2016 TRANSACTION(FAR): No task of FAR is attached: it has no program here, and a START that has come to "
+            "this region does not go on to TOR, its REMOTESYSTEM here. Where the START is issued, name the region that "
+            "owns FAR as its REMOTESYSTEM; a ring of them has no owner."
+        )
 
 
 def test_a_start_whose_terminal_cannot_be_used_says_what_it_waits_for_until_it_runs() -> None:

@@ -68,6 +68,8 @@ def why_not_attachable(region: RegionData, transid: str) -> str:
     if failure is None:
         return ""
     if entry is not None and failure == "DFHAC2016":
+        if entry.is_remote(region.sysid):
+            return "start_remote"
         if entry.definition.handler:
             return "start_not_imported"
         return "start_program_unknown" if entry.program_name else "start_no_program"
@@ -77,9 +79,11 @@ def why_not_attachable(region: RegionData, transid: str) -> str:
 def start_inserts(region: RegionData, transid: str, queue: str = "") -> dict[str, Any]:
     """The inserts of a notice about a start that fails: by the trigger of a queue, or for the transaction itself."""
     entry = region.transactions.get(transid)
-    handler, program = ("", "") if entry is None else (entry.definition.handler, entry.program_name)
+    handler, program, system = (
+        ("", "", "") if entry is None else (entry.definition.handler, entry.program_name, entry.remotesystem)
+    )
     resource = f"TDQUEUE({queue})" if queue else f"TRANSACTION({transid})"
-    return {"resource": resource, "transid": transid, "handler": handler, "program": program}
+    return {"resource": resource, "transid": transid, "handler": handler, "program": program, "system": system}
 
 
 def report_not_attachable(region: RegionData, transid: str, queue: str = "") -> None:
