@@ -11,6 +11,7 @@ from time import perf_counter
 import pytest
 
 from tdqsim.cics import Region
+from tdqsim.cics.text.csdup import Dfhcsdup
 from tdqsim.definitions import define_tdqueue
 from tests.bench._ratio import compare, report
 from tests.bench._table import hold
@@ -112,3 +113,21 @@ def test_browse():
     report(f"a browse of {count:,} queues ({count / took:,.0f} a second by the iterator)", costs)
     for cost in costs.values():
         hold(160, cost.ratio / count, f"a browse of {count:,} definitions by {cost.name}, in empty calls a queue")
+
+
+def test_add_of_dfhcsdup_among_lists():
+    with Region(supplied_queues=False) as few, Region(supplied_queues=False) as many:
+        for region, lists in ((few, 20), (many, 2_000)):
+            for number in range(lists):
+                region.csd.add(group="PAY", grplist=f"L{number}")
+
+        def adds(region):
+            def run(n):
+                for _ in range(n):
+                    for _line in Dfhcsdup(region.csd).run("ADD GROUP(PAY) LIST(NEW)\nREMOVE GROUP(PAY) LIST(NEW)\n"):
+                        pass
+
+            return run
+
+        costs = compare({"few": adds(few), "many": adds(many)}, n=20, cpu=True)
+    hold(3, costs["many"].ratio / costs["few"].ratio, "ADD and REMOVE of DFHCSDUP among 2,000 lists, to among 20")

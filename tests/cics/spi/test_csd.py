@@ -202,7 +202,8 @@ def test_a_group_cannot_have_the_name_of_a_list_nor_a_list_that_of_a_group(verb)
     with Region() as region:
         csd = region.csd
         csd.define("TDQUEUE", "PAYQ", group="PAY", type="INTRA")
-        csd.add(group="PAY", grplist="STARTUP")
+        assert csd.add(group="PAY", grplist="STARTUP") is True  # it has made the list
+        assert csd.add(group="NEXT", grplist="STARTUP") is False
         calls = {
             "DEFINE": lambda: csd.define("TDQUEUE", "NEWQ", group="STARTUP", type="INTRA"),
             "COPY": lambda: csd.copy("TDQUEUE", "PAYQ", group="PAY", to="STARTUP"),

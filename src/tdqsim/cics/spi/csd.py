@@ -384,10 +384,13 @@ class Csd:
 
     # -- lists ----------------------------------------------------------------------------------------------------
 
-    def add(self, *, group: str, grplist: str, before: str = "", after: str = "") -> None:
+    def add(self, *, group: str, grplist: str, before: str = "", after: str = "") -> bool:
         """Add a group to a list, at its end or beside another group; the first one creates the list.
 
         The group need not exist.
+
+        Returns:
+            Whether the list is a new one.
 
         Raises:
             Condition: DUPRES: the list has the group (1), the group is the name of a list (2), or the list that of a
@@ -408,6 +411,7 @@ class Csd:
                 place = groups.index(beside) + number
         groups.insert(place, group)
         self._commit({_LISTS + grplist.encode(): _list(groups)})
+        return len(groups) == 1
 
     def remove(self, *, group: str, grplist: str) -> None:
         """Remove a group from a list; a list without groups is gone.

@@ -248,8 +248,7 @@ class Dfhcsdup:
 
     def _add(self, given: _Operands) -> Iterator[str]:
         group, grplist = given.need("GROUP"), given.need("LIST")
-        created = grplist not in self._csd.lists()
-        self._csd.add(group=group, grplist=grplist, before=given.get("BEFORE"), after=given.get("AFTER"))
+        created = self._csd.add(group=group, grplist=grplist, before=given.get("BEFORE"), after=given.get("AFTER"))
         if created:
             yield _texts()["DFH5131"].format(list=grplist)
         yield _texts()["DFH5135"].format(group=group, list=grplist)
