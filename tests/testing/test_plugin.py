@@ -95,6 +95,13 @@ def run_direct(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     return done
 
 
+def failures(text: str) -> dict[str, str]:
+    """What a session prints of each test that failed, by its name."""
+    told = text.partition("short test summary info")[0]
+    _, *parts = re.split(r"^_+ (\w+) _+$", told, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 def run_apart(tmp_path: Path, text: str, *options: str, forked: bool = False) -> str:
     """The same in a process of its own; a forked one has imported the package already."""
     (tmp_path / "test_it.py").write_text(text, "utf-8")
@@ -195,27 +202,8 @@ groups:
 """
 
 
-def test_connected_regions_come_from_one_definition_file(pytester: pytest.Pytester) -> None:
+def test_definitions_come_from_files_and_region_directories(pytester: pytest.Pytester) -> None:
     (pytester.path / "plex.yaml").write_text(PLEX, "utf-8")
-    body = """
-import pytest
-
-@pytest.mark.tdq_regions("plex.yaml", common="ALLOF")
-def test_it(tdq_regions):
-    assert list(tdq_regions) == ["CICA", "CICB"]
-    assert all("PAYP" in region.resources.transactions for region in tdq_regions.values())
-    tdq_regions["CICA"].writeq_td("PAYQ", b"there")
-    assert tdq_regions["CICB"].peek("PAYQ") == [b"there"]
-
-def test_without_a_marker(tdq_regions):
-    pass
-"""
-    text = run(pytester, body)
-    assert "1 passed, 1 error" in text, text
-    assert "needs the marker tdq_regions" in text
-
-
-def test_connected_regions_come_from_region_directories(pytester: pytest.Pytester) -> None:
     for name, other in (("CICA", "CICB"), ("CICB", "CICA")):
         directory = pytester.mkdir(name)
         (directory / "region.yaml").write_text(
@@ -224,43 +212,40 @@ def test_connected_regions_come_from_region_directories(pytester: pytest.Pyteste
         (directory / "d.yaml").write_text(
             f"group: G\nconnection:\n- {{name: {other}, netname: {other}}}\ntdqueue:\n- {{name: {name[:4]}, type: INTRA}}\n"
         )
+    for name, queue in (("payments", "PAYQ"), ("wrong", "TOOLONG")):
+        (pytester.path / f"{name}.yaml").write_text(
+            f"group: PAY\ntdqueue:\n  - {{name: {queue}, type: INTRA}}\n", "utf-8"
+        )
     body = """
 import pytest
+
+@pytest.mark.tdq_regions("plex.yaml", common="ALLOF")
+def test_regions_of_one_file(tdq_regions):
+    assert list(tdq_regions) == ["CICA", "CICB"]
+    assert all("PAYP" in region.resources.transactions for region in tdq_regions.values())
+    tdq_regions["CICA"].writeq_td("PAYQ", b"there")
+    assert tdq_regions["CICB"].peek("PAYQ") == [b"there"]
 
 @pytest.mark.tdq_regions("CICA", "CICB")
-def test_it(tdq_regions):
+def test_region_directories(tdq_regions):
     tdq_regions["CICA"].writeq_td("CICB", b"there", sysid="CICB")
     assert tdq_regions["CICB"].peek("CICB") == [b"there"]
-"""
-    text = run(pytester, body)
-    assert "1 passed" in text, text
-
-
-def test_definitions_come_from_files_beside_the_test(pytester: pytest.Pytester) -> None:
-    (pytester.path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n", "utf-8")
-    body = """
-import pytest
 
 @pytest.mark.tdq_definitions("payments.yaml")
-def test_it(tdq_region):
+def test_a_file_beside_the_test(tdq_region):
     assert set(tdq_region.tdqueues) == {"PAYQ", "CSCS", "CSMT", "CSQL", "CSSL"}
-"""
-    text = run(pytester, body)
-    assert "1 passed" in text, text
 
+def test_regions_without_a_marker(tdq_regions):
+    pass
 
-def test_a_wrong_definition_file_is_named(pytester: pytest.Pytester) -> None:
-    (pytester.path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: TOOLONG, type: INTRA}\n", "utf-8")
-    body = """
-import pytest
-
-@pytest.mark.tdq_definitions("payments.yaml")
-def test_it(tdq_region):
+@pytest.mark.tdq_definitions("wrong.yaml")
+def test_a_wrong_file(tdq_region):
     pass
 """
     text = run(pytester, body)
-    assert "1 error" in text
-    assert "payments.yaml:3" in text
+    assert "3 passed, 2 errors" in text, text
+    assert "needs the marker tdq_regions" in text
+    assert "wrong.yaml:3" in text
 
 
 def test_a_failed_test_says_why_records_stay_and_that_they_are_ebcdic(pytester: pytest.Pytester) -> None:
@@ -425,113 +410,84 @@ class TestOfOneFile:
     assert "4 passed" in text, text
 
 
-@pytest.mark.parametrize(
-    ("definitions", "record", "lines"),
-    [
-        ('"payments.yaml"', "BAD", ["task 2 PAYP: abend ASRA: ValueError: no such account (", "payflow.py:6)", 'tdq_expect("ASRA")']),
-        ("QUEUE, define_transaction(name='PAYP')", "A", ["DFHAC2016 TDQUEUE(PAYQ): No task of PAYP is attached: it has no program", 'tdq_expect("DFHAC2016")']),
-        ("QUEUE", "A", ["DFHTD0183 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is not defined.", 'tdq_expect("DFHTD0183")']),
-        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "A", ["DFHAC2008 TDQUEUE(PAYQ): No task of PAYP is attached: TRANSACTION PAYP is disabled."]),
-        ("TERM", "A", ["TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined", "ATIFACILITY(FILE)"]),
-        ("TERM, define_terminal(name='PAYQ', inservice='NO')", "A", ["TDQ0002 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is out"]),
-        ("SYST", "A", ["TDQ0003 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for connection CON1, which is not defined"]),
-        ("SYST, define_connection(name='CON1', netname='FAR', inservice='NO')", "A", ["TDQ0004 TDQUEUE(PAYQ)", "which is out of service"]),
-        ("SYST, define_connection(name='CON1', netname='FAR')", "A", ["TDQ0053 TDQUEUE(PAYQ)", "whose connection is released"]),
-        ("TERM, define_terminal(name='PAYQ', remotesystem='FAR')", "A", ["TDQ0054 TDQUEUE(PAYQ)", "terminal PAYQ of system FAR, whose connection"]),
-        ("QUEUE, define_transaction(name='PAYP', remotesystem='FAR')", "A", ["DFHTD0340 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is remote"]),
-    ],
-    ids=[
-        "abend", "no program", "no transaction", "disabled", "no terminal", "terminal out of service", "no connection",
-        "connection out of service", "connection released", "terminal of a released system", "remote",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("expected", [False, True])
-def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
-    pytester: pytest.Pytester, definitions: str, record: str, lines: list[str], *, expected: bool
-) -> None:
-    pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
-    pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
-    codes = '"ASRA", "4038", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004", "TDQ0053", "TDQ0054"'
-    mark = f"@pytest.mark.tdq_expect({codes})" if expected else ""
-    body = f"""
+TRIGGERED = """
 import pytest
 from tdqsim import define_connection, define_tdqueue, define_terminal, define_transaction
 QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
 TERM = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
 SYST = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="SYSTEM",
                       facilityid="CON1"), define_transaction(name="PAYP")
+"""
+WRONG = {
+    "abend": ('"payments.yaml"', "BAD", ["task 2 PAYP: abend ASRA: ValueError: no such account (", "payflow.py:6)", 'tdq_expect("ASRA")']),
+    "no_program": ("QUEUE, define_transaction(name='PAYP')", "A", ["DFHAC2016 TDQUEUE(PAYQ): No task of PAYP is attached: it has no program", 'tdq_expect("DFHAC2016")']),
+    "no_transaction": ("QUEUE", "A", ["DFHTD0183 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is not defined.", 'tdq_expect("DFHTD0183")']),
+    "disabled": ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "A", ["DFHAC2008 TDQUEUE(PAYQ): No task of PAYP is attached: TRANSACTION PAYP is disabled."]),
+    "no_terminal": ("TERM", "A", ["TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined", "ATIFACILITY(FILE)"]),
+    "terminal_out_of_service": ("TERM, define_terminal(name='PAYQ', inservice='NO')", "A", ["TDQ0002 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is out"]),
+    "no_connection": ("SYST", "A", ["TDQ0003 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for connection CON1, which is not defined"]),
+    "connection_out_of_service": ("SYST, define_connection(name='CON1', netname='FAR', inservice='NO')", "A", ["TDQ0004 TDQUEUE(PAYQ)", "which is out of service"]),
+    "connection_released": ("SYST, define_connection(name='CON1', netname='FAR')", "A", ["TDQ0053 TDQUEUE(PAYQ)", "whose connection is released"]),
+    "terminal_of_a_released_system": ("TERM, define_terminal(name='PAYQ', remotesystem='FAR')", "A", ["TDQ0054 TDQUEUE(PAYQ)", "terminal PAYQ of system FAR, whose connection"]),
+    "remote": ("QUEUE, define_transaction(name='PAYP', remotesystem='FAR')", "A", ["DFHTD0340 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is remote"]),
+}  # fmt: skip
+"""What goes wrong behind a WRITEQ: the definitions, the record, and what the report of the failed test says."""
 
+
+@pytest.mark.parametrize("expected", [False, True])
+def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
+    pytester: pytest.Pytester, *, expected: bool
+) -> None:
+    pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
+    pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
+    codes = '"ASRA", "4038", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004", "TDQ0053", "TDQ0054"'
+    mark = f"@pytest.mark.tdq_expect({codes})" if expected else ""
+    tests = [
+        f"""
 {mark}
 @pytest.mark.tdq_definitions({definitions})
-def test_it(tdq_region):
+def test_{name}(tdq_region):
     tdq_region.writeq_td("PAYQ", tdq_region.encode("{record}"))
     assert tdq_region.notices
 
-def test_other(tdq_region):
+def test_after_{name}(tdq_region):
     pass
 """
-    text = run(pytester, body)
-    assert ("2 passed" if expected else "1 failed, 1 passed") in text, text
-    for line in lines:
-        assert (line in text) is not expected
+        for name, (definitions, record, _lines) in WRONG.items()
+    ]
+    text = run(pytester, TRIGGERED + "".join(tests))
+    told = failures(text)
+    assert list(told) == ([] if expected else [f"test_{name}" for name in WRONG]), text
+    for name in () if expected else WRONG:
+        assert [line for line in WRONG[name][2] if line not in told[f"test_{name}"]] == []
+    assert ("22 passed" if expected else "11 failed, 11 passed") in text, text
 
 
-@pytest.mark.parametrize(
-    ("definitions", "reason"),
-    [
-        ("QUEUE, define_transaction(name='PAYP')", "DFHAC2016 TDQUEUE(PAYQ): No task of PAYP is attached: it has no"),
-        ("QUEUE", "DFHTD0183 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is not defined."),
-        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "DFHAC2008 TDQUEUE(PAYQ): No task of PAYP is"),
-        ("TERM", "TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined"),
-    ],
-    ids=["no program", "no transaction", "disabled", "no terminal"],
-)
-def test_the_reason_is_told_where_the_own_assertion_of_the_test_fails_first(
-    pytester: pytest.Pytester, definitions: str, reason: str
-) -> None:
-    body = f"""
-import pytest
-from tdqsim import define_tdqueue, define_transaction
-QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
-TERM = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
-
-@pytest.mark.tdq_definitions({definitions})
-def test_it(tdq_region):
+def test_the_reason_is_told_where_the_own_assertion_of_the_test_fails_first(pytester: pytest.Pytester) -> None:
+    names = ("no_program", "no_transaction", "disabled", "no_terminal")
+    tests = [
+        f"""
+@pytest.mark.tdq_definitions({WRONG[name][0]})
+def test_{name}(tdq_region):
     tdq_region.writeq_td("PAYQ", b"A")
     tdq_region.writeq_td("PAYQ", b"B")
     assert tdq_region.peek("PAYQ") == []
 """
-    text = run(pytester, body)
-    assert "1 failed" in text, text
-    assert text.count(f"notice of region TDQREGN: {reason}") == 1
+        for name in names
+    ]
+    text = run(pytester, TRIGGERED + "".join(tests))
+    told = failures(text)
+    assert list(told) == [f"test_{name}" for name in names], text
+    for name in names:
+        assert told[f"test_{name}"].count(f"notice of region TDQREGN: {WRONG[name][2][0]}") == 1
 
 
-def test_a_trigger_that_starts_later_does_not_fail_the_test(pytester: pytest.Pytester) -> None:
+def test_an_abend_that_somebody_was_told_of_and_a_trigger_that_starts_later_fail_no_test(
+    pytester: pytest.Pytester,
+) -> None:
     body = """
 import pytest
-from tdqsim import define_tdqueue, define_terminal, define_transaction
-
-@pytest.mark.tdq_definitions(
-    define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
-)
-def test_it(tdq_region):
-    done = []
-    tdq_region.register("PAYP", lambda task: done.extend(task.readq_td_all("PAYQ")))
-    tdq_region.writeq_td("PAYQ", b"A")
-    assert [each.id for each in tdq_region.notices.lasting] == ["TDQ0001"]
-    tdq_region.install([define_terminal(name="PAYQ")])
-    tdq_region.run()
-    assert done == [b"A"]
-    assert tdq_region.notices.lasting == ()
-"""
-    text = run(pytester, body)
-    assert "1 passed" in text, text
-
-
-def test_an_abend_that_somebody_was_told_of_fails_no_test(pytester: pytest.Pytester) -> None:
-    body = """
-import pytest
-from tdqsim import Abend
+from tdqsim import Abend, define_tdqueue, define_terminal, define_transaction
 
 def test_result(tdq_region):
     handle = tdq_region.start(lambda task: task.abend("MINE"))
@@ -546,9 +502,22 @@ def test_purge(tdq_region):
 
 def test_closed_meanwhile(tdq_region):
     tdq_region.start(lambda task: task.delay(seconds=9))
+
+@pytest.mark.tdq_definitions(
+    define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
+)
+def test_trigger(tdq_region):
+    done = []
+    tdq_region.register("PAYP", lambda task: done.extend(task.readq_td_all("PAYQ")))
+    tdq_region.writeq_td("PAYQ", b"A")
+    assert [each.id for each in tdq_region.notices.lasting] == ["TDQ0001"]
+    tdq_region.install([define_terminal(name="PAYQ")])
+    tdq_region.run()
+    assert done == [b"A"]
+    assert tdq_region.notices.lasting == ()
 """
     text = run(pytester, body)
-    assert "3 passed" in text, text
+    assert "4 passed" in text, text
 
 
 def test_the_report_of_a_failed_test_has_the_last_five_dumps_once_each(pytester: pytest.Pytester) -> None:
@@ -596,47 +565,36 @@ def test_system(tdq_crashes):
     assert "2 passed" in text, text
 
 
-@pytest.mark.parametrize(
-    "loop",
-    [
-        "while True:\n        pass",
-        "while True:\n        task.asktime()",
-        "while True:\n        task.inquire_tdqueue('PAYQ')",
-    ],
-    ids=["no command", "ASKTIME", "INQUIRE TDQUEUE"],
-)
-def test_a_task_that_loops_ends_with_aica_and_its_dump(pytester: pytest.Pytester, loop: str) -> None:
-    body = f"""
-import pytest
-from tdqsim import define_tdqueue
-QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
-
-def payp(task):
-    {loop}
-
-@pytest.mark.tdq_runaway(0.2)
-@pytest.mark.tdq_definitions(QUEUE)
-def test_it(tdq_region):
-    tdq_region.register("PAYP", payp)
-    tdq_region.writeq_td("PAYQ", b"A")
-    assert tdq_region.peek("PAYQ") == [b"A"]
-
-def test_other(tdq_region):
-    tdq_region.writeq_td("CSMT", b"A")
-"""
-    text = run(pytester, body)
-    assert "1 failed, 1 passed" in text, text
-    assert "dump of abend AICA" in text
-    assert "the task has run for 0.2 seconds of processor time without being suspended: it loops" in text
-    assert "task 2 PAYP" in text
-
-
-def test_aica_is_not_lost_in_a_callback_of_the_collector(pytester: pytest.Pytester) -> None:
+def test_a_task_that_loops_ends_with_aica_and_its_dump(pytester: pytest.Pytester) -> None:
     body = """
 import gc, time
 import pytest
+from tdqsim import define_tdqueue
 
-def loops(task):
+def no_command(task):
+    while True:
+        pass
+
+def asktime(task):
+    while True:
+        task.asktime()
+
+def inquire(task):
+    while True:
+        task.inquire_tdqueue("PAYQ")
+
+def catches(task):
+    while True:
+        try:
+            asktime(task)
+        except Exception:
+            pass
+
+@pytest.mark.tdq_runaway(0.2)
+def test_catches(tdq_region):
+    tdq_region.start(catches).result()
+
+def collects(task):
     until = time.process_time() + 0.6
     def slow(phase, info):  # Python discards what is raised here
         while time.process_time() < until:
@@ -646,45 +604,12 @@ def loops(task):
         gc.collect()
     finally:
         gc.callbacks.remove(slow)
-    while True:
-        pass
+    no_command(task)
 
 @pytest.mark.tdq_runaway(0.4)
-def test_it(tdq_region):
-    tdq_region.start(loops)
+def test_collector(tdq_region):
+    tdq_region.start(collects)
     tdq_region.run()
-"""
-    text = run(pytester, body)
-    assert "dump of abend AICA" in text, text
-    assert "has caught the abend" not in text
-    assert "\n1 failed" in text
-
-
-def test_a_loop_that_catches_its_abend_fails_too(pytester: pytest.Pytester) -> None:
-    body = """
-import pytest
-
-def loops(task):
-    while True:
-        try:
-            while True:
-                task.asktime()
-        except Exception:
-            pass
-
-@pytest.mark.tdq_runaway(0.2)
-def test_it(tdq_region):
-    tdq_region.start(loops).result()
-"""
-    text = run(pytester, body)
-    assert "1 failed" in text, text
-    assert "its program has caught the abend" in text
-
-
-def test_a_task_may_work_for_long_without_a_limit(pytester: pytest.Pytester) -> None:
-    body = """
-import time
-import pytest
 
 def works(task):
     end = time.process_time() + 0.5
@@ -693,30 +618,55 @@ def works(task):
     return "done"
 
 @pytest.mark.tdq_runaway(0)
-def test_it(tdq_region):
+def test_no_limit(tdq_region):
     assert tdq_region.start(works).result() == "done"
 """
+    loops = ("no_command", "asktime", "inquire")
+    for loop in loops:
+        body += f"""
+@pytest.mark.tdq_runaway(0.2)
+@pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE"))
+def test_{loop}(tdq_region):
+    tdq_region.register("PAYP", {loop})
+    tdq_region.writeq_td("PAYQ", b"A")
+    assert tdq_region.peek("PAYQ") == [b"A"]
+
+def test_after_{loop}(tdq_region):
+    tdq_region.writeq_td("CSMT", b"A")
+"""
     text = run(pytester, body, "--tdq-runaway", "0.1")
-    assert "1 passed" in text, text
+    told = failures(text)
+    assert list(told) == ["test_catches", "test_collector", *(f"test_{loop}" for loop in loops)], text
+    assert "5 failed, 4 passed" in text
+    for loop in loops:
+        report = told[f"test_{loop}"]
+        assert "dump of abend AICA" in report
+        assert "the task has run for 0.2 seconds of processor time without being suspended: it loops" in report
+        assert "task 2 PAYP" in report
+    assert "its program has caught the abend" in told["test_catches"]
+    assert "dump of abend AICA" in told["test_collector"]  # not lost where Python discards it
+    assert "has caught the abend" not in told["test_collector"]
 
 
-@pytest.mark.parametrize("expected", [False, True])
-def test_a_started_job_that_raises_fails_the_test_that_started_it(pytester: pytest.Pytester, *, expected: bool) -> None:
-    mark = '@pytest.mark.tdq_expect("ValueError")' if expected else ""
-    body = f"""
+def test_a_started_job_that_raises_fails_the_test_that_started_it(pytester: pytest.Pytester) -> None:
+    body = """
 import pytest
 
 def pay(job):
     raise ValueError("no such account")
 
-{mark}
-def test_it(tdq_system):
+def test_told(tdq_system):
+    tdq_system.start(pay, name="PAYJOB")
+    tdq_system.run()
+
+@pytest.mark.tdq_expect("ValueError")
+def test_expected(tdq_system):
     tdq_system.start(pay, name="PAYJOB")
     tdq_system.run()
 """
     text = run(pytester, body)
-    assert ("1 passed" if expected else "1 failed") in text, text
-    assert ("/PAYJOB: no such account (" in text) is not expected, text
+    assert "1 failed, 1 passed" in text, text
+    assert "/PAYJOB: no such account (" in failures(text)["test_told"]
 
 
 @pytest.mark.parametrize(
