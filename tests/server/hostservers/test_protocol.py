@@ -104,10 +104,11 @@ def test_a_client_that_goes_away_while_it_waits_takes_nothing(served, queue, con
 
 
 def test_answers_do_not_wake_the_loop(served, queue, connect, monkeypatch):
-    """A client that waits for each answer, and sends the next request while the engine may still end the last one."""
+    """A client that waits for each answer, while the engine has nothing else to do."""
     client = connect(served, "as-dtaq", 0xE007)
     assert client.sign_on() == 0
     client.ask(5, send(b"entry"), template=22)  # the first use of a job runs as a task, which wakes the loop
+    eventually(lambda: served.engine.while_resting(lambda: True))
     woken, real = [], served.loop.call_soon_threadsafe
     monkeypatch.setattr(served.loop, "call_soon_threadsafe", lambda *given: woken.append(given) or real(*given))
     for _ in range(300):
