@@ -199,6 +199,25 @@ def test_a_client_that_closes_right_after_a_receive_without_a_wait_takes_nothing
     reader.socket.close()
 
 
+def test_requests_sent_in_one_piece_do_not_keep_those_of_other_clients_waiting(served, queue, connect):
+    many, other = (connect(served, "as-dtaq", 0xE007) for _ in range(2))
+    assert [client.sign_on() for client in (many, other)] == [0, 0]
+    for client in (many, other):
+        client.ask(2, RECEIVE_NOW, template=28)  # from now on the queue is known
+    stopped, go_on = threading.Event(), threading.Event()
+    served.loop.call_soon_threadsafe(lambda: (stopped.set(), go_on.wait(300)))
+    assert stopped.wait(300)
+    eventually(lambda: served.engine.while_resting(lambda: True))
+    many.socket.sendall(frame(0xE007, 5, send(b"many"), template=22) * 500)
+    other.send(5, send(b"other"), template=22)
+    go_on.set()
+    for _ in range(500):
+        assert many.answer().fixed(20, 2) == b"\xf0\x00"
+    assert other.answer().fixed(20, 2) == b"\xf0\x00"
+    entries = [other.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(501)]
+    assert entries.index(b"other") < 400
+
+
 def test_a_receive_that_waits_when_the_servers_stop_is_no_task_that_had_to_be_ended(served, queue, connect):
     clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
     for client in clients:

@@ -41,6 +41,8 @@ _KNOWN = {*SERVICES, *(f"{service}-s" for service in SERVICES)}
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
 _MOST_ASIDE = BOUNDS["waiting_receives"]
+_MOST_IN_A_ROW = 64
+"""The steps of one connection that are taken before those of others; a client may send thousands in one piece."""
 _HANGUP: int | None = getattr(select, "POLLRDHUP", None)
 """The poll event of a closed peer; on systems without it (all but Linux) the loop reports the close."""
 
@@ -193,11 +195,16 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()  # the client keeps sending while one of its requests waits
 
     def _go_on(self) -> None:
-        while self._work is None and not self._gone and not self._choked and len(self._aside) < _MOST_ASIDE:
+        assert self._transport is not None
+        for _ in range(_MOST_IN_A_ROW):
+            if self._work is not None or self._gone or self._choked or len(self._aside) >= _MOST_ASIDE:
+                return
             step = self._conversation.next()
             if step is None:
                 return
             self._take(step)
+        self._transport.pause_reading()  # the others have their turn before the rest
+        self._loop.call_soon(self._take_more)
 
     def _take(self, step: Step) -> None:
         assert self._transport is not None
