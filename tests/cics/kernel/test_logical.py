@@ -20,23 +20,6 @@ Make = Callable[..., Region]
 # -- commit and backout -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("UOW-DELETEQ")
-def test_deleteq_inside_a_unit_of_work(region: Region) -> None:
-    fill(region, "LOGQ", b"a", b"b")
-    with region.task() as task:
-        task.readq_td("LOGQ")
-        task.writeq_td("LOGQ", b"c")
-        task.deleteq_td("LOGQ")
-        expect_rule("TD-READQ-QZERO", task.readq_td, "LOGQ")
-        task.writeq_td("LOGQ", b"d")
-        assert region.peek("LOGQ") == [b"a", b"b"]
-        task.syncpoint_rollback()
-        assert region.peek("LOGQ") == [b"a", b"b"]
-        task.deleteq_td("LOGQ")
-        task.writeq_td("LOGQ", b"d")
-    assert region.peek("LOGQ") == [b"d"]
-
-
 def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
     records = [b"%06d" % number for number in range(500)]
     with region.task() as task:

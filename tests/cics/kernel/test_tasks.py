@@ -193,20 +193,6 @@ def test_the_abend_command(region: Region) -> None:
         task.abend("TOOLONG")
 
 
-@pytest.mark.rule("TASK-HANDLE-ABEND")
-def test_a_handled_abend_commits(region: Region) -> None:
-    seen = []
-
-    def program(task: Task) -> None:
-        task.handle_abend(lambda abend: seen.append((abend.code, task.assign("ABCODE"))) or "saved")
-        task.writeq_td("LOGQ", b"kept")
-        task.readq_td("NOQ")
-
-    assert outcome(region, program) == "saved"
-    assert seen == [("AEIW", "AEIW")]
-    assert region.peek("LOGQ") == [b"kept"]
-
-
 @pytest.mark.rule("TASK-HANDLE-ERROR-ABENDS")
 def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
     with region.task() as writer, region.task() as reader:
@@ -543,20 +529,6 @@ def test_start_and_cancel_conditions(region: Region) -> None:
         assert task.eib.eibreqid == name
         task.cancel(name)
         expect_rule("IC-CANCEL-NOTFND", task.cancel, name)
-
-
-@pytest.mark.rule("IC-START-PROTECT")
-def test_start_protect_waits_for_the_commit(region: Region) -> None:
-    seen: list[str] = []
-    region.register("LATE", lambda task: seen.append(task._startcode))
-    with region.task() as task:
-        task.start("LATE", protect=True)
-        task.syncpoint_rollback()
-        task.start("LATE", protect=True)
-        region.run()
-        assert seen == []
-    region.run()
-    assert seen == ["S"]
 
 
 @pytest.mark.rule("IC-CANCEL-PROTECT")

@@ -161,19 +161,6 @@ def test_when_a_queue_cannot_be_discarded(reg):
     reg.discard_tdqueue("TERQ")
 
 
-@pytest.mark.rule("CREATE-CATALOGUE")
-def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(tmp_path):
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        reg.create_tdqueue("NEWQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL) TRIGGERLEVEL(4)")
-        before = reg.inquire_tdqueue("NEWQ")
-        reg.set_tdqueue("PHYQ", enablestatus="DISABLED")
-        reg.discard_tdqueue("PHYQ")
-        reg.shutdown()
-    with region(tmp_path, store=tmp_path / "store") as reg:
-        assert reg.inquire_tdqueue("NEWQ") == before
-        assert condition(reg.inquire_tdqueue, "PHYQ")[0] is Resp.QIDERR
-
-
 def test_resource_security_needs_alter():
     policy = AccessList(queues={"CICSUSER": {"NEWQ": Access.ALTER, "*": Access.UPDATE}})
     with region(security=SecurityOptions(policy=policy, cmdsec="ALWAYS", ressec="ALWAYS")) as reg:

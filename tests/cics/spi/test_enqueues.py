@@ -82,22 +82,6 @@ def test_names_of_either_lifetime_are_shown(reg):
     assert enqueues(reg) == []
 
 
-@pytest.mark.rule("ENQ-LIFETIMES")
-def test_the_two_lifetimes_of_a_name_count_apart(reg):
-    with reg.task() as task, reg.task() as other:
-        task.enq("NAME")
-        task.enq("NAME", task=True)
-        task.deq("NAME")
-        assert busy(other, "NAME")
-        task.enq("NAME")
-        task.syncpoint()  # gives up what was got for the unit of work
-        task.deq("NAME")  # of which nothing is left
-        assert busy(other, "NAME")
-        task.deq("NAME", task=True)
-        assert not busy(other, "NAME")
-    assert reg._core.enqueues == {}
-
-
 def test_enq_outside_a_task_is_given_up_with_the_command(reg):
     """Each command outside a task is a task of its own, which ends with it."""
     reg.enq("NAME", task=True)

@@ -66,22 +66,6 @@ def test_trigger_attributes_need_a_disabled_queue(reg, change):
     assert reg.inquire_tdqueue("PAYQ") == before
 
 
-@pytest.mark.rule("SET-ATI")
-def test_atifacility_and_triggerlevel_of_a_disabled_queue(reg):
-    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
-    reg.set_tdqueue("PAYQ", atitranid="PAY2", atifacility="TERMINAL", triggerlevel=9)
-    info = reg.inquire_tdqueue("PAYQ", "ATITRANID", "ATIFACILITY", "ATITERMID", "TRIGGERLEVEL")
-    assert info.as_dict() == {
-        "ATITRANID": "PAY2", "ATIFACILITY": Cvda.TERMINAL, "ATITERMID": "PAYQ", "TRIGGERLEVEL": 9,
-    }  # fmt: skip
-    reg.set_tdqueue("PAYQ", atitermid="T009")
-    assert reg.inquire_tdqueue("PAYQ", "ATITERMID").atitermid == "T009"
-    reg.set_tdqueue("PAYQ", atifacility="NOTERMINAL", atiuserid="BOB")
-    assert reg.inquire_tdqueue("PAYQ", "ATITERMID", "ATIFACILITY").as_dict() == {
-        "ATITERMID": "    ", "ATIFACILITY": Cvda.NOTERMINAL,
-    }  # fmt: skip
-
-
 @pytest.mark.rule("SET-ATI-SESSION")
 def test_atifacility_of_a_session_is_terminal_to_set():
     """ATIFACILITY(TERMINAL) is a terminal or a session: what INQUIRE has returned can be set again and changes nothing."""

@@ -126,22 +126,6 @@ def test_trigger_tasks_are_counted(reg):
     assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.rule("STATS-NOSPACE", "STATS-GLOBAL")
-def test_nospace_and_the_global_record(reg):
-    for _ in range(3):
-        reg.writeq_td("PAYQ", b"x" * 480)
-    for _ in range(2):
-        assert condition(reg.writeq_td, "PHYQ", b"x" * 480)[0] is Resp.NOSPACE
-    total = reg.extract_statistics()
-    assert (total["nospace"], total["TQGANOSP"]) == (2, 2)
-    assert (total["ci_size"], total["control_intervals"], total["cis_in_use"], total["peak_cis"]) == (512, 4, 3, 3)
-    assert (total["buffers"], total["strings"]) == (3, 3)
-    reg.deleteq_td("PAYQ")
-    reg.perform_statistics(resetnow=True)
-    total = reg.extract_statistics()
-    assert (total["nospace"], total["cis_in_use"], total["peak_cis"]) == (0, 0, 0)
-
-
 @pytest.mark.rule("STATS-QUEUE-IMAGE")
 def test_the_bytes_of_a_queue_s_record(reg):
     for _ in range(2):
