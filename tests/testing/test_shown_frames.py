@@ -48,6 +48,23 @@ CASES = {
     "without a fixture": ("", ["with Region([]) as region:", "    region.readq_td('PAYQ')"]),
     "a definition": ("", ["define_tdqueue(name='TOOLONG', type='INTRA')"]),
 }
+OTHERS = """
+@pytest.mark.tdq_definitions("none.yaml")
+def test_definitions(tdq_region):
+    pass
+
+def test_trigger(tdq_region):
+    tdq_region.register("TRGT", reads)
+    tdq_region.writeq_td("TRGQ", b"one")
+
+def test_fault(tdq_region):
+    core, queues = tdq_region._core, tdq_region._core.tdqueues
+    core.tdqueues = None
+    try:
+        tdq_region.peek("PAYQ")
+    finally:
+        core.tdqueues = queues  # the report of the failure reads them
+"""
 
 
 def run_apart(place: Path, text: str, *options: str) -> str:
@@ -60,18 +77,19 @@ def run_apart(place: Path, text: str, *options: str) -> str:
 
 @pytest.fixture(scope="module")
 def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What a session prints of the failure of each case."""
+    """What a session prints of the failure of each case, and of the other tests by their names."""
     tests = [
         f"def test_{number}({fixture}):\n    " + "\n    ".join(lines) + "\n"
         for number, (fixture, lines, *_) in enumerate(CASES.values())
     ]
-    text = run_apart(tmp_path_factory.mktemp("cases"), HEAD + "\n".join(tests))
+    text = run_apart(tmp_path_factory.mktemp("cases"), HEAD + "\n".join(tests) + OTHERS)
     text, _, summary = text.partition("short test summary")
-    head, *parts = re.split(r"^_+ test_(\d+) _+$", text, flags=re.MULTILINE)
+    head, *parts = re.split(r"^_+ (?:ERROR at setup of )?test_(\w+) _+$", text, flags=re.MULTILINE)
     assert "tdqsim/" not in head + summary
     assert "entries are hidden" not in head + summary
-    assert parts[::2] == [str(number) for number in range(len(CASES))], text
-    return dict(zip(CASES, parts[1::2], strict=True))
+    numbers = [str(number) for number in range(len(CASES))]
+    assert parts[::2] == ["definitions", *numbers, "trigger", "fault"], text
+    return dict(zip(["definitions", *CASES, "trigger", "fault"], parts[1::2], strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -84,13 +102,11 @@ def test_a_failure_shows_the_lines_of_the_user(failures: dict[str, str], name: s
     assert "entries are hidden" not in text
 
 
-def test_a_failure_by_a_trigger_names_the_line_of_the_handler(tmp_path: Path) -> None:
-    body = "tdq_region.register('TRGT', reads)\n    tdq_region.writeq_td('TRGQ', b'one')\n"
-    text = run_apart(tmp_path, f"{HEAD}def test_it(tdq_region):\n    {body}")
+def test_a_failure_by_a_trigger_names_the_line_of_the_handler(failures: dict[str, str]) -> None:
     line = 1 + HEAD[: HEAD.index("# in a handler")].count("\n")
-    assert f"queue PAYQ is empty ({tmp_path}/test_it.py:{line})" in text
-    assert "tdqsim/" not in text
-    assert "entries are hidden" not in text
+    assert re.search(rf"queue PAYQ is empty \(/\S+/test_it\.py:{line}\)", failures["trigger"])
+    assert "tdqsim/" not in failures["trigger"]
+    assert "entries are hidden" not in failures["trigger"]
 
 
 def test_a_project_of_the_same_name_is_the_user_s(tmp_path: Path) -> None:
@@ -100,13 +116,9 @@ def test_a_project_of_the_same_name_is_the_user_s(tmp_path: Path) -> None:
     assert f"({project}/test_it.py:" in run_apart(project, f"{HEAD}def test_it(tdq_region):\n    {body}")
 
 
-def test_the_wrong_definitions_of_a_fixture_are_shown_without_the_package(tmp_path: Path) -> None:
-    text = run_apart(
-        tmp_path,
-        "import pytest\n@pytest.mark.tdq_definitions('none.yaml')\ndef test_it(tdq_region):\n    pass\n",
-    )
-    assert f"{tmp_path}/none.yaml: cannot be read" in text
-    assert "tdqsim/" not in text
+def test_the_wrong_definitions_of_a_fixture_are_shown_without_the_package(failures: dict[str, str]) -> None:
+    assert re.search(r"(?<!\S)/\S+/none\.yaml: cannot be read", failures["definitions"])
+    assert "tdqsim/" not in failures["definitions"]
 
 
 @pytest.mark.parametrize("options", [["--full-trace"], ["-p", "no:tdqsim-frames"]])
@@ -115,7 +127,5 @@ def test_the_lines_of_the_package_are_shown_on_demand(tmp_path: Path, options: l
     assert "tdqsim/" in text
 
 
-def test_the_lines_of_a_fault_of_the_package_are_shown(tmp_path: Path) -> None:
-    body = "def test_it(tdq_region):\n    tdq_region._core.tdqueues = None\n    tdq_region.peek('PAYQ')\n"
-    text = run_apart(tmp_path, f"{HEAD}{body}")
-    assert "tdqsim/" in text, text
+def test_the_lines_of_a_fault_of_the_package_are_shown(failures: dict[str, str]) -> None:
+    assert "tdqsim/" in failures["fault"]
