@@ -262,9 +262,22 @@ def test_unread(tdq_region):
     assert tdq_region.peek("PAYQ") == [b"ONE", b"TWO"]
     assert b"ONE" in tdq_region.peek("PAYQ")
 """
-    text = run(pytester, body)
+    text = run(pytester, body + BROKEN)
+    assert "the state cannot be shown: AttributeError: " in text
+    assert "2 failed, 1 passed" in text
     assert "one side is ASCII, the other is the same text in EBCDIC, code page 037: compare text," in text
     assert "    It starts PAYP at 2 records. The level is reached, but the count is looked at only " in text
+
+
+BROKEN = """
+
+def test_broken(tdq_region, monkeypatch):
+    monkeypatch.setattr(tdq_region._core, "tdqueues", None)
+    raise AssertionError
+
+def test_after(tdq_region):
+    pass
+"""
 
 
 def test_the_plugin_loads_nothing_before_a_fixture_is_used(tmp_path: Path) -> None:

@@ -202,9 +202,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     report = outcome.get_result()
     if kit is not None and report.when == "call" and report.failed and kit.used:
-        report.sections.append(("tdqsim", kit.report()))
+        report.sections.append(("tdqsim", _state(kit)))
     if report.when == "call" and report.failed:
         report.sections += [(f"dump of abend {each.code}", str(each)) for each in _dumps(kit, call)]
+
+
+def _state(kit: Kit) -> str:
+    """The kit's report, or why there is none: an error in this hook would end the session of pytest."""
+    try:
+        return kit.report()
+    except Exception as error:  # noqa: BLE001  (whatever it is, the failure of the test is what must be shown)
+        return f"the state cannot be shown: {type(error).__name__}: {error}"
 
 
 def _dumps(kit: Kit | None, call: pytest.CallInfo[Any]) -> list[Dump]:
