@@ -35,7 +35,7 @@ from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, define_dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
-from tdqsim.errors import ConversionError, DefinitionError, Problem, TdqError, WrongValue
+from tdqsim.errors import DefinitionError, Problem, TdqError, WrongValue
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
 from tdqsim.ibmi.errors import ParameterError
@@ -57,28 +57,20 @@ _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
 _Value = Annotated[int | str | tuple[str, ...], Field(union_mode="left_to_right")]
 
 
-def _check_values(given: dict[str, _Value]) -> dict[str, _Value]:
-    try:
-        SystemValues().set_all(given)
-    except ParameterError as error:
-        raise WrongValue(str(error)) from None
-    return given
+def _accepted_by(use: Callable[[Any], object]) -> AfterValidator:
+    """Check a value by using it: what a function refuses is wrong in the file."""
+
+    def check(given: Any) -> Any:
+        try:
+            use(given)
+        except TdqError as error:
+            raise WrongValue(str(error)) from None
+        return given
+
+    return AfterValidator(check)
 
 
-def _check_ccsid(ccsid: int) -> int:
-    try:
-        codepage(ccsid)
-    except ConversionError as error:
-        raise WrongValue(str(error)) from None
-    return ccsid
-
-
-def _check_zone(name: str) -> str:
-    try:
-        time_zone(name)
-    except TdqError as error:
-        raise WrongValue(str(error)) from None
-    return name
+_Zone = Annotated[str, Field(max_length=64), _accepted_by(time_zone)]
 
 
 def _check_command(text: str) -> str:
@@ -118,12 +110,12 @@ class SystemFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Annotated[str, Field(pattern=SYSTEM_NAME)] = "TDQSYS"
-    ccsid: Annotated[int, Field(ge=1, le=65534), AfterValidator(_check_ccsid)] = 37
-    time_zone: Annotated[str, Field(max_length=64), AfterValidator(_check_zone)] = "UTC"
+    ccsid: Annotated[int, Field(ge=1, le=65534), _accepted_by(codepage)] = 37
+    time_zone: _Zone = "UTC"
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
     commands: Annotated[tuple[_Command, ...], Field(max_length=10000)] = ()
-    system_values: Annotated[dict[str, _Value], AfterValidator(_check_values)] = {}
+    system_values: Annotated[dict[str, _Value], _accepted_by(lambda given: SystemValues().set_all(given))] = {}
     machine: Annotated[str, Field(max_length=4096)] = ""
 
 
