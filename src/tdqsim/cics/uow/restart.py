@@ -58,6 +58,11 @@ _IDS_OF_A_RUN: Final = 2**32
 _SIGNATURES_KEPT: Final = 1024
 
 
+def _entry_key(kind: str, name: str) -> bytes:
+    """The key of a resource's entry in the catalogue."""
+    return f"cat/{kind}/{name}".encode()
+
+
 class ResourceCatalogue:
     """The installed definitions on the store; a warm or emergency start installs them from here.
 
@@ -76,7 +81,7 @@ class ResourceCatalogue:
 
     def __contains__(self, resource: object) -> bool:
         """Whether there is an entry for a resource, given by kind and name."""
-        return isinstance(resource, tuple) and "cat/{}/{}".format(*resource).encode() in self._orders
+        return isinstance(resource, tuple) and _entry_key(*resource) in self._orders
 
     def entry(self, resource: defs.Resource, *, replaces: bool) -> Meta:
         """The meta data that record a transaction, terminal, connection, file, program or TSMODEL.
@@ -87,7 +92,7 @@ class ResourceCatalogue:
         """
         if not self.kept:
             return {}
-        key = f"cat/{resource.kind}/{resource.resource_name}".encode()
+        key = _entry_key(resource.kind, resource.resource_name)
         record = {"kind": resource.kind, "order": self._place(key, replaces=replaces), "fields": fields_of(resource)}
         return {key: as_json(record)}
 
@@ -121,7 +126,7 @@ class ResourceCatalogue:
 
     def no_entry(self, kind: str, name: str) -> Meta:
         """The meta data that delete the entry of a discarded resource."""
-        return {f"cat/{kind}/{name}".encode(): None} if self.kept else {}
+        return {_entry_key(kind, name): None} if self.kept else {}
 
     def load(self, given: Iterable[defs.Resource] = ()) -> list[defs.Resource]:
         """Install everything in the catalogue, in the order of the first installation.
@@ -130,7 +135,7 @@ class ResourceCatalogue:
             those of the given definitions that are not in the catalogue, or are different there.
         """
         region, path = self._region, self._region.store.path
-        asked = {f"cat/{resource.kind}/{resource.resource_name}".encode(): resource for resource in given}
+        asked = {_entry_key(resource.kind, resource.resource_name): resource for resource in given}
         for half in (region.store.durable, region.store.volatile):
             half.know_queues()
         entries = []
