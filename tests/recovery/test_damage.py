@@ -467,6 +467,21 @@ def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path
         assert region.peek("LOGQ") == [b"one", b"two"]
 
 
+def test_definitions_that_a_salvaged_catalogue_has_otherwise_are_named(tmp_path):
+    """The region's own record is lost, and one definition: that one is installed anew, another one is ignored."""
+    path, saved = tmp_path / "store", tmp_path / "saved"
+    make(store=path).close()
+    spoil(path, b"region/cold_start", b"region/cold_stRRt")
+    spoil(path, b"cat/TDQUEUE/PHYQ", b"cat/TDQUEUE/PHXX")
+    storecheck.salvage(path, saved)
+    given = [queue("PHYQ"), queue("LOGQ", "NO"), queue("NOQ", "NO")]
+    with make(*given, store=saved) as region:
+        said = {notice.id: notice.reason for notice in region.notices}
+    assert set(said) == {"TDQ0012", "TDQ0069"}
+    assert "installed anew: ['PHYQ']." in said["TDQ0012"]
+    assert "are different there: TDQUEUE(LOGQ)." in said["TDQ0069"]
+
+
 @pytest.mark.rule("REC-SALVAGED-DEFINITIONS")
 @pytest.mark.parametrize("step", [8192, pytest.param(1000, marks=pytest.mark.slow)])
 def test_whatever_a_salvage_saved_the_store_starts_and_all_of_it_can_be_read(tmp_path, caplog, step):

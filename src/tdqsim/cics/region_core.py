@@ -301,11 +301,9 @@ def _begin(
         region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     else:
         region.cold_start_abstime = int.from_bytes(identity, "big")
-    if identity is None:
-        region.catalogue.load()
+    _load(region, definitions, lost=lost)
+    if lost:
         _install_lost(region, definitions, supplied=supplied)
-    else:
-        _load(region, definitions)
     if not store.closed_clean:
         restart.give_back_reads(region)
     region.ts.resume(clean=store.closed_clean)
@@ -318,9 +316,17 @@ def _begin(
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
 
-def _load(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource]) -> None:
-    """Install the definitions of the catalogue; a notice names those given that are not these."""
+def _load(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, lost: bool = False) -> None:
+    """Install the definitions of the catalogue; a notice names those given that are ignored.
+
+    Args:
+        region: the region.
+        definitions: those given.
+        lost: those that the catalogue does not have are not ignored, since :func:`_install_lost` installs them.
+    """
     ignored = region.catalogue.load(as_definitions(definitions).resources if definitions else ())
+    if lost:
+        ignored = [each for each in ignored if (each.kind, each.resource_name) in region.catalogue]
     if ignored:
         names = ", ".join(f"{resource.kind}({resource.resource_name})" for resource in ignored)
         region.notices.say("definitions_not_installed", start=region.start_type, resources=names)
