@@ -81,6 +81,7 @@ def test_names_of_queues_are_completed_from_definitions_and_stores(tdq: Tdq, tmp
 def test_the_options_of_completion_are_those_of_tdq_alone(tdq: Tdq) -> None:
     assert "--install-completion" in tdq("--help").out
     assert "completion" not in tdq("inquire", "--help").out
+    assert "..." not in tdq("cobol", "--help").out.replace("[ARGS]...", "")
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -163,6 +164,7 @@ def test_every_example_can_be_copied(tdq: Tdq, tmp_path: Path, path: Path) -> No
         copied = tmp_path / "copy" / file.relative_to(path.parent if path.is_file() else path)
         assert copied.read_bytes() == file.read_bytes()
     assert "next: " in ended.out
+    assert ended.out.endswith("/browse_queues.py DIR [STORE] [--copy-to DIR]\n") == (path.stem == "browse_queues")
     assert ("tdq run" in ended.out) == (path / "region.yaml").is_file()
     assert path.stem in tdq("new", tmp_path / "other", "--example", "nonesuch").err
 

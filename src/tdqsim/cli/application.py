@@ -108,6 +108,12 @@ class _Group(TyperGroup):
     def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _converted(super().get_params(ctx))
 
+    def format_commands(self, ctx: _Parser, formatter: _Parser) -> None:
+        """The commands with the whole first paragraph of their help; Typer cuts it at the end of a line."""
+        rows = [(name, str(self.commands[name].help).partition("\n\n")[0]) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 _DEFAULTS: Final = {"dataset": "look"}
 """The default command of a group."""

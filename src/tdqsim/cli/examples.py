@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 _REGION_FILE: Final = "region.yaml"
-_DEFINITIONS: Final = "definitions"  # used by several examples; a folder next to them in a clone
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
@@ -30,11 +29,7 @@ def copyable() -> dict[str, Path]:
     """Every example by its name, region directories first: directories, and programs of one file without ``.py``."""
     paths = sorted(examples_folder().iterdir(), key=lambda path: (not (path / _REGION_FILE).is_file(), path.name))
     examples_by_name = {path.stem: path for path in paths if path.suffix == ".py" or path.is_dir()}
-    return {
-        name: path
-        for name, path in examples_by_name.items()
-        if not name.startswith(("_", ".")) and name != _DEFINITIONS
-    }
+    return {name: path for name, path in examples_by_name.items() if not name.startswith(("_", "."))}
 
 
 def example(path: Path) -> Path | None:

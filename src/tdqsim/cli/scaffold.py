@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -167,8 +168,14 @@ def _next(directory: Path) -> list[str]:
     if (directory / "region.yaml").is_file():
         cases = [f"tdq cobol test {directory}"] if any(directory.rglob("*.case.yaml")) else []
         return [f"tdq check {directory}", f"tdq run {directory}", *tests, *cases]
-    programs = [f"python {path}" for path in sorted(directory.glob("*.py"))]
+    programs = [f"python {path}{_operands(path)}" for path in sorted(directory.glob("*.py"))]
     return tests or programs or ["read the first lines of each file: they say where it is copied to"]
+
+
+def _operands(program: Path) -> str:
+    """What stands behind the program's name in the line of its docstring that says how it is run."""
+    usage = re.search(rf"python examples/.*\b{program.name}( \S.*)?\n", program.read_text("utf-8"))
+    return (usage and usage[1]) or ""
 
 
 def _example(name: str) -> Path:
