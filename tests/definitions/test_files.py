@@ -212,6 +212,12 @@ def test_loading_files_and_folders(tmp_path):
     assert [queue.name for queue in load_definitions(tmp_path / "b.yaml").tdqueues] == ["QB"]
 
 
+def test_a_region_directory_is_not_loaded_as_definitions(tmp_path):
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\n")
+    with pytest.raises(DefinitionError, match=r"is a region directory.*Region\.from_directory.*tdq_definitions"):
+        load_definitions(tmp_path)
+
+
 def test_a_folder_without_definitions(tmp_path):
     with pytest.raises(DefinitionError, match="it holds no"):
         load_definitions(tmp_path)

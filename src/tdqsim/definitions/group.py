@@ -244,6 +244,12 @@ def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     return Definitions(tuple(reader.entries))
 
 
+_REGION_DIRECTORY: Final = (
+    "is a region directory, not definitions; it is given alone: Region.from_directory, tdq --region, or as the only "
+    "argument of all markers tdq_definitions of a test, its module's too; or give its definition files"
+)
+
+
 def load_definitions(*paths: Path | str) -> Definitions:
     """Load definitions from files, in this order; for a folder, from its ``*.yaml`` and ``*.yml`` files, sorted.
 
@@ -253,6 +259,9 @@ def load_definitions(*paths: Path | str) -> Definitions:
     entries: list[GroupEntry] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
+        if (path / "region.yaml").is_file():
+            problems.append(Problem(str(path), 0, "", "", "", _REGION_DIRECTORY))
+            continue
         try:
             for file in _files(path):
                 entries += _load_one(file, problems)
