@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tdqsim import Region, System, TdqError, define_tdqueue
 from tdqsim.cics import Abend, Sysplex, Task
 from tdqsim.core.codepage import codepage
+from tdqsim.errors import UsageError
 from tdqsim.state import find_deadlock
 from tdqsim.testing import (
     RecycledStores,
@@ -213,6 +214,8 @@ def test_conditions_are_compared_with_their_resp2(region: Region) -> None:
         region.readq_td("NONE")
     with pytest.raises(AssertionError, match="RESP2 7"), raises_condition("QZERO", 7):
         region.readq_td("NOQ")
+    with pytest.raises(UsageError, match="'QZERRO' is not a condition; did you mean QZERO"):
+        raises_condition("QZERRO")
     with pytest.raises(AssertionError, match="nothing was raised"), raises_condition("QZERO"):
         region.writeq_td("NOQ", b"x")
     with region.task() as task:

@@ -13,7 +13,7 @@ from tests.testing.test_plugin import installed
 HEAD = """
 import pytest
 from tdqsim import Region, define_tdqueue, define_transaction
-from tdqsim.testing import assert_records
+from tdqsim.testing import assert_records, raises_condition
 
 pytestmark = pytest.mark.tdq_definitions(
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -44,6 +44,13 @@ CASES = {
     ),
     "a task in a with statement": ("tdq_region", ["with tdq_region.task() as task:", "    task.abend('LEFT')"]),
     "an assertion of the kit": ("tdq_region", ["assert_records(tdq_region, 'PAYQ', [b'one'])"]),
+    "another condition": (
+        "tdq_region",
+        ["with raises_condition('NOSPACE'):", "    tdq_region.readq_td('PAYQ')"],
+        "tdq_region.readq_td('PAYQ')",
+        "with raises_condition('NOSPACE'):",
+    ),
+    "no such option": ("tdq_region", ["with tdq_region.task() as task:", "    task.set_tdqueue('PAYQ', status=1)"]),
     "an IBM i message": ("tdq_job", ["tdq_job.qrcvdtaq('PAYQ', 'QGPL')"]),
     "without a fixture": ("", ["with Region([]) as region:", "    region.readq_td('PAYQ')"]),
     "a definition": ("", ["define_tdqueue(name='TOOLONG', type='INTRA')"]),
@@ -97,7 +104,7 @@ def test_a_failure_shows_the_lines_of_the_user(failures: dict[str, str], name: s
     _, lines, *handler = CASES[name]
     text = failures[name]
     shown = re.findall(r"^>\s+(.*)", text, re.MULTILINE)
-    assert shown == [*handler, lines[-1].strip()], text
+    assert shown == (handler if name == "another condition" else [*handler, lines[-1].strip()]), text
     assert "tdqsim/" not in text
     assert "entries are hidden" not in text
 

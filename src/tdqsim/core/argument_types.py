@@ -16,6 +16,7 @@ from functools import cache, wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import TdqError, WrongType, WrongValue
 
 if TYPE_CHECKING:
@@ -108,7 +109,12 @@ def raise_wrong_type(
     try:
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
-        return  # Python's own error names the missing or surplus argument
+        known = [each.rstrip("_") for each in signature.parameters if each not in {"self", "task"}]
+        unknown = [each for each in kwargs if each not in signature.parameters]
+        if unknown:  # otherwise Python's own error names the missing or surplus argument
+            meant = did_you_mean(unknown[0], known)
+            raise WrongType(f"{name}: {unknown[0]} is not an option{meant}; allowed are {', '.join(known)}") from None
+        return
     for each, value in arguments.items():
         parameter = signature.parameters[each]
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.inspection.remote_queues import followed_records
 from tdqsim.cics.internals import core_of
+from tdqsim.cics.kernel.handling import condition_named
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.record_list import several
@@ -98,8 +99,7 @@ class Caught:
     condition: Condition | None = None
 
 
-@contextmanager
-def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Caught]:
+def raises_condition(resp: Resp | str, resp2: int | None = None) -> AbstractContextManager[Caught]:
     """Assert that a block ends with a condition, such as ``"QZERO"``.
 
     Args:
@@ -108,19 +108,33 @@ def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Cau
 
     Raises:
         AssertionError: the block ended without a condition, or with another one.
+        UsageError: there is no condition of that name.
     """
-    wanted = Resp[resp] if isinstance(resp, str) else resp
-    caught = Caught()
-    try:
-        yield caught
-    except Condition as condition:
-        caught.condition = condition
-        got = f"{condition.resp.name} RESP2 {condition.resp2}"
-        text = f"expected {wanted.name}{'' if resp2 is None else f' RESP2 {resp2}'}, got {got}: {condition.detail}"
-        if condition.resp != wanted or resp2 not in (None, condition.resp2):
-            raise AssertionError(text) from condition
-    else:
-        raise AssertionError(f"expected {wanted.name}, but nothing was raised")
+    return _Raises(condition_named(resp), resp2)
+
+
+class _Raises:
+    """A block that must end with a condition; a class, as of a generator pytest would show the lines of contextlib."""
+
+    def __init__(self, wanted: Resp, resp2: int | None) -> None:
+        self._wanted, self._resp2 = wanted, resp2
+        self._caught = Caught()
+
+    def __enter__(self) -> Caught:
+        return self._caught
+
+    def __exit__(self, kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if error is None:
+            raise AssertionError(f"expected {self._wanted.name}, but nothing was raised")
+        if not isinstance(error, Condition):
+            return False
+        self._caught.condition = error
+        if error.resp != self._wanted or self._resp2 not in (None, error.resp2):
+            wanted = f"{self._wanted.name}{'' if self._resp2 is None else f' RESP2 {self._resp2}'}"
+            raise AssertionError(
+                f"expected {wanted}, got {error.resp.name} RESP2 {error.resp2}: {error.detail}"
+            ) from error
+        return True
 
 
 def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = None) -> None:
@@ -129,7 +143,7 @@ def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = 
     Raises:
         AssertionError: EIBRESP or EIBRESP2 has another value.
     """
-    wanted = Resp[resp] if isinstance(resp, str) else resp
+    wanted = condition_named(resp)
     actual, actual2 = task.eib.eibresp, task.eib.eibresp2
     detail = f": {task.condition.detail}" if task.condition is not None and actual else ""
     assert actual == wanted, f"EIBRESP is {Resp(actual).name}, expected {wanted.name}{detail}"

@@ -16,6 +16,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Label
 from tdqsim.core.callables import why_unusable
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import UsageError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
@@ -29,10 +30,18 @@ AID_NAMES: Final = ("ANYKEY", *(row["name"] for row in table("aids") if row["nam
 _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "conditions_per_handle"))
 
 
-def _condition(name: object) -> Resp:
+def condition_named(name: object) -> Resp:
+    """The condition of that name, or the condition itself.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if isinstance(name, Resp):
+        return name
     if not isinstance(name, str) or name.upper() not in Resp.__members__:
         raise UsageError(
-            f"{name!r} is not a condition; allowed are the names of RESP, such as QZERO, and ERROR for all others"
+            f"{name!r} is not a condition{did_you_mean(str(name), Resp.__members__)}; allowed are the names of RESP, "
+            "such as QZERO, and ERROR for all others"
         )
     return Resp[name.upper()]
 
@@ -61,7 +70,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
     active = dict(task._handles.labels)
     ignored = set(task._handles.ignored)
     for name, label in labels.items():
-        resp = _condition(name)
+        resp = condition_named(name)
         ignored.discard(resp)
         active.pop(resp, None)
         if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
@@ -81,7 +90,7 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
         UsageError: an unknown condition, or more than 16.
     """
     _at_most(conditions, "IGNORE CONDITION")
-    ignored = {_condition(name) for name in conditions}
+    ignored = {condition_named(name) for name in conditions}
     labels = {resp: label for resp, label in task._handles.labels.items() if resp not in ignored}
     task._handles = task._handles._replace(labels=labels, ignored=task._handles.ignored | ignored)
 
