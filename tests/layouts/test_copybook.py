@@ -155,6 +155,16 @@ def test_renames():
     assert (layout.field("AB").offset, layout.field("AB").length) == (0, 5)
 
 
+def test_renames_behind_a_table_of_variable_length():
+    """What is renamed is where the record has it; its names may be qualified."""
+    layout = parse_copybook(
+        "01 R. 05 N PIC 9. 05 T PIC XX OCCURS 0 TO 3 DEPENDING ON N. 05 G. 10 A PIC 99. 05 H. 10 A PIC X."
+        " 66 M RENAMES A OF G OF R. 66 W RENAMES A IN G THRU A OF H."
+    ).record()
+    for record in ("1xx42!", "042!"):
+        assert [layout.value(record.encode("cp037"), name) for name in "MW"] == [42, "42!"]
+
+
 def test_free_format_tabs_and_comments():
     text = "*> a comment\n01 R.\n\t05 A PIC X. *> not the end 05 Z PIC X.\n* another\n\t05 B PIC 9(4)\n\t\tCOMP.\n"
     assert offsets(text) == {"A": (0, 1), "B": (1, 2)}
@@ -343,6 +353,13 @@ def test_a_member_that_copy_names_is_read_as_utf_8(tmp_path):
         ("01 R.\n05 A PIC X(9999999) OCCURS 9.", 2, 1, "becomes longer than"),
         ("88 A VALUE 1.", 1, 1, "needs an item before"),
         ("01 R.\n05 A PIC X.\n66 B RENAMES C.", 3, 1, "RENAMES"),
+        ("01 R.\n05 G OCCURS 2. 10 A PIC X.\n66 B RENAMES A.", 3, 1, "A is a record, a table or in one"),
+        (
+            "01 R. 05 N PIC 9. 05 G.\n10 T PIC X OCCURS 1 TO 3 DEPENDING ON N.\n66 B RENAMES G.",
+            3,
+            1,
+            "RENAMES: 66 B: T",
+        ),
         ("", 1, 1, "no field"),
     ],
 )

@@ -328,8 +328,8 @@ class _Entry:
 
     def _renames(self, token: Token) -> None:
         self._once(token, "RENAMES")
-        first = self._operand("RENAMES", "a data name").text
-        through = self._operand("RENAMES", "a data name").text if self._accept("THRU", "THROUGH") else None
+        first = self._qualified("RENAMES")
+        through = self._qualified("RENAMES") if self._accept("THRU", "THROUGH") else None
         self.item.renames = (first, through)
 
     def _picture(self, token: Token) -> None:

@@ -32,7 +32,8 @@ class _State:
 
     ``known`` contains each field under its name, and under the pair of each enclosing group's name and its own.
     ``doubles`` contains the path of a group together with each name that more than one field in it has. ``tables`` are
-    the paths of the tables that enclose the current item, ``inside`` those that enclose each placed field.
+    the paths of the tables that enclose the current item, ``inside`` those that enclose each placed field; ``variable``
+    are the tables of variable length.
     """
 
     pointer_size: int
@@ -42,6 +43,7 @@ class _State:
     doubles: set[tuple[str, ...]] = field(default_factory=set)
     tables: list[tuple[str, ...]] = field(default_factory=list)
     inside: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    variable: list[Field] = field(default_factory=list)
     fillers: int = 0
     group_fillers: int = 0
 
@@ -119,6 +121,8 @@ def _remember(placed: Field, state: _State) -> None:
     name = placed.name.upper()
     if placed.key.upper() != name:
         state.doubles.add((*placed.path[:-1], name))
+    if placed.depending_on is not None:
+        state.variable.append(placed)
     for group in [(), *((key.upper(),) for key in dict.fromkeys(placed.path[:-1]))]:
         state.known.setdefault((*group, name), []).append(placed)
 
@@ -405,7 +409,10 @@ def _rename(item: DataItem, state: _State) -> Field:
     first, last = (_single(item, name, state) for name in (first_name, last_name or first_name))
     if last.offset + last.length < first.offset + first.length or last.offset < first.offset:
         raise bad(item.place, "RENAMES", f"{last_name} does not come after {first_name}")
-    length = last.offset + last.length - first.offset
+    end = last.offset + last.length
+    if table := next((known for known in state.variable if first.offset <= known.offset < end), None):
+        raise bad(item.place, "RENAMES", f"{item.label}: {table.name}, a table of variable length, cannot be renamed")
+    length = end - first.offset
     if last_name is None and not first.is_group:
         return replace(
             first,
@@ -423,13 +430,16 @@ def _rename(item: DataItem, state: _State) -> Field:
 
 
 def _single(item: DataItem, name: str, state: _State) -> Field:
-    fields = state.known.get((name.upper(),), [])
+    parts = name.upper().split(".")
+    fields = [known for known in state.known.get((parts[-1],), []) if _qualifies(known, parts)]
     if len(fields) != 1:
         raise bad(
             item.place,
             "RENAMES",
             f"{item.label}: {'there is no' if not fields else 'there is more than one'} {name} in the record",
         )
-    if fields[0].level in (1, 77) or fields[0].occurs:
-        raise bad(item.place, "RENAMES", f"{item.label}: {name} is a record or a table, which cannot be renamed")
+    if fields[0].level in (1, 77) or fields[0].occurs or state.inside[fields[0].path]:
+        raise bad(
+            item.place, "RENAMES", f"{item.label}: {name} is a record, a table or in one, which cannot be renamed"
+        )
     return fields[0]

@@ -164,12 +164,16 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
         LookupError: the field is in a table.
         ConversionError: the bytes are not a value of the field's type.
     """
+    decoder = Decoder(layout, record, fillers=True)
     if item.level == 66:
+        decoder.met = []
+        decoder.run()
+        start = next(start for met, _, start, _ in decoder.met if met.offset == item.offset)
         try:
-            return decode_at(layout, item, record, item.offset)
+            return decode_at(layout, item, record, start)
         except BadValue as error:
-            raise ConversionError(f"field {item.name}: {error}", offset=item.offset) from None
-    value: Any = Decoder(layout, record, fillers=True).run()
+            raise ConversionError(f"field {item.name}: {error}", offset=start) from None
+    value: Any = decoder.run()
     for key in item.path:
         if not isinstance(value, dict):
             raise UnknownName(f"{'.'.join(item.path)} is in a table; decode the record")  # a wrong name
