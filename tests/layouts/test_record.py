@@ -364,6 +364,17 @@ def test_condition_names_of_figurative_constants_and_in_the_order_of_the_code_pa
     assert field.holds("HEX-A", "A")  # padded, not repeated
 
 
+def test_condition_names_of_a_group_and_of_numbers_with_a_comma():
+    layout = parse_copybook(
+        "01 R. 05 G. 88 YES VALUE 'AB'. 10 A PIC X. 10 B PIC X. 05 M PIC 9V9. 88 HALF VALUE 1,5. 05 FILLER PIC 9V9 VALUE 1,5."
+    ).record()
+    assert layout.field("G").holds("YES", "AB")
+    with pytest.raises(ConversionError, match=r"G\.YES: give the text of the group, not its fields"):
+        layout.field("G").holds("YES", {"A": "A", "B": "B"})
+    assert layout.field("M").holds("HALF", Decimal("1.5"))
+    assert layout.encode({"G": {"A": "A", "B": "B"}, "M": Decimal("1.5")}).hex() == "c1c2f1f5f1f5"
+
+
 def test_a_layout_written_as_yaml_is_that_of_the_copybook(tmp_path):
     path = tmp_path / "order.yaml"
     path.write_text(YAML)

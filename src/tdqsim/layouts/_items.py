@@ -470,7 +470,7 @@ class _Entry:
             if token.upper in FIGURATIVE:
                 return FIGURATIVE[token.upper]
             if _NUMBER.fullmatch(token.text):
-                return Literal(token.text)
+                return Literal(token.text.replace(",", "."))  # DECIMAL-POINT IS COMMA
             raise bad(
                 token.place, "VALUE", f"{token.text[:40]!r} is neither a number, a literal nor a figurative constant"
             )

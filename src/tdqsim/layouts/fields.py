@@ -153,7 +153,11 @@ class Field:
 
         Raises:
             LookupError: the field has no such condition name.
+            ConversionError: the value is that of a group or table as decoded; the condition names of a group are about
+                its text, see :meth:`Layout.with_groups_as_text`.
         """
+        if isinstance(value, dict | list):
+            raise ConversionError(f"{'.'.join(self.path)}.{condition}: give the text of the group, not its fields")
         page = codepage(self.code_page or code_page)
         for known in self.conditions:
             if known.name.upper() == condition.upper():
