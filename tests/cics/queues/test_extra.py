@@ -452,6 +452,23 @@ def test_inquire_shows_what_is_true_of_the_open_data_set(make, data):
     assert closed.recordformat is closed.blockformat is closed.disposition is closed.iotype is Cvda.NOTAPPLIC
 
 
+@pytest.mark.parametrize(
+    ("said", "card", "true_of_it"),
+    [
+        ("dsname: X.LIB(M)", {"dsname": "Y.SET"}, ("Y.SET", "", "")),
+        ("dsname: X.LIB(M)", {"dsname": "Y.LIB(N)"}, ("Y.LIB", "N", "")),
+        ("dsname: X.LIB(M)", {"sysout": "B"}, ("", "", "B")),
+        ("dsname: X.LIB(M)", {"dummy": True}, ("DUMMY", "", "")),
+        ("sysoutclass: A", {"dsname": "Y.SET"}, ("Y.SET", "", "")),
+        ("sysoutclass: A", {"dummy": True}, ("DUMMY", "", "")),
+    ],
+)
+def test_the_dd_card_says_where_the_records_of_an_open_queue_are(make, said, card, true_of_it):
+    region = make(f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, {said}, {FIXED}}}", dd={"OUT": card})
+    info = region.inquire_tdqueue("OUTQ", "DSNAME", "MEMBER", "SYSOUTCLASS")
+    assert (info.dsname.rstrip(), info.member.rstrip(), info.sysoutclass.rstrip()) == true_of_it
+
+
 def test_open_of_an_open_queue_and_close_of_a_closed_one_do_nothing(make, data):
     region = make(IN, dd={"IN": data})
     region.readq_td("INQ")

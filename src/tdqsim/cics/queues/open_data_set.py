@@ -80,12 +80,14 @@ def _is_generation(inside: str) -> bool:
 
 
 def _member(allocation: Allocation) -> str | None:
+    if allocation.card.path is not None:
+        return None  # the file stands for the data set of the definition
     inside = allocation.card.dsname.partition("(")[2].removesuffix(")")
-    return inside if inside and not _is_generation(inside) else None
+    return "" if _is_generation(inside) else inside
 
 
-def _sysoutclass(allocation: Allocation) -> str | None:
-    return allocation.card.sysout or None
+def _sysoutclass(allocation: Allocation) -> str:
+    return allocation.card.sysout
 
 
 _OF_DD: Final[dict[str, Callable[[Allocation], str | int | None]]] = {
