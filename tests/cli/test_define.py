@@ -146,10 +146,15 @@ def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, regi
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_a_cobol_program_is_named_by_the_program_of_its_transaction(tdq: Tdq, good: Path) -> None:
+@pytest.mark.parametrize("module", ["", "def PROG(:"])
+def test_a_cobol_program_is_named_by_the_program_of_its_transaction(tdq: Tdq, good: Path, module: str) -> None:
+    """A module that is called like the language is not meant."""
     (good.parent / "region.yaml").write_text(REGION + "cobol: {sources: [.]}")
+    (good.parent / "cobol.py").write_text(module)
     good.write_text("group: G\ntransaction:\n- {name: U, handler: 'cobol:PROG'}\n")
-    assert "handler = 'cobol:PROG': write program: PROG instead" in tdq("check", good.parent).err
+    said = tdq("check", good.parent).err
+    assert "handler = 'cobol:PROG': write program: PROG instead" in said
+    assert "module cobol" not in said
     assert "handler = 'cobol:PROG': write program: PROG instead" in tdq("run", good.parent).err
 
 

@@ -79,7 +79,7 @@ def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Pro
         if module == "cobol":
             program = handler.partition(":")[2]
             yield _at(entry, "handler", handler, f"write program: {program} instead of handler: {handler}")
-        elif handler and module not in resolvers() and not _is_module(module, file.directory):
+        elif handler and not _is_module(module, file.directory) and module not in resolvers():
             yield _at(entry, "handler", handler, _no_module(module))
 
 
@@ -143,12 +143,16 @@ def _names_of(path: Path) -> frozenset[str] | None:
 
 
 def _modules_of(file: RegionFile, definitions: Definitions) -> Iterator[tuple[str, str, GroupEntry | None]]:
-    """The modules of the region directory with handlers, each with the function that is wanted of it."""
+    """The modules with handlers, each with the function that is wanted of it.
+
+    In a handler of another language the prefix of the language stands for the module. To know the prefixes takes long,
+    because every installed package is searched: callers ask for them only before they report a problem of a module.
+    """
     for name in file.handlers:
         yield name, "register", None
     for entry in definitions.entries:
         module, _, function = getattr(entry.resource, "handler", "").partition(":")
-        if module and module not in resolvers():
+        if module:
             yield module, function, entry
 
 
@@ -160,6 +164,8 @@ def _broken_modules(file: RegionFile, definitions: Definitions) -> Iterator[Prob
             if path is not None:
                 _names_of(path)
         except (SyntaxError, ValueError) as error:
+            if name in resolvers() and name not in file.handlers:
+                continue
             line = getattr(error, "lineno", None) or 0
             reason = getattr(error, "msg", "") or str(error)
             yield Problem(str(path), line, "", "", "", f"module {name} is not valid Python: {reason}")
@@ -177,7 +183,7 @@ def _missing_functions(file: RegionFile, definitions: Definitions) -> Iterator[P
         except (SyntaxError, ValueError):
             continue  # an error, not a warning
         first = function.partition(".")[0]
-        if names is None or first in names:
+        if names is None or first in names or (entry is not None and name in resolvers()):
             continue
         hint = f"; did you mean {near[0]}?" if (near := get_close_matches(first, names, 1)) else ""
         if entry is None:
