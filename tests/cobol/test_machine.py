@@ -153,6 +153,11 @@ DATES = """
 01 WEEKDAY PIC 9.
 01 TIME-8 PIC 9(8).
 01 NOW PIC X(21).
+01 SECONDS PIC 9(5).
+01 YEAR-4 PIC 9(4).
+01 WINDOW-8 PIC 9(8).
+01 WINDOW-7 PIC 9(7).
+01 FORMATTED PIC X(28).
 """
 
 
@@ -160,8 +165,14 @@ DATES = """
 @pytest.mark.parametrize(
     ("zone", "shown"),
     [
-        ("UTC", "240310 20240310 24070 2024070 7 22153000 2024031022153000+0000 10"),
-        ("Asia/Kolkata", "240311 20240311 24071 2024071 1 03453000 2024031103453000+0530 11"),
+        (
+            "UTC",
+            "240310 20240310 24070 2024070 7 22153000 2024031022153000+0000 10 80130 1975 20740101 1975001 2024-03-10T22:15:30.00+00:00",
+        ),
+        (
+            "Asia/Kolkata",
+            "240311 20240311 24071 2024071 1 03453000 2024031103453000+0530 11 13530 1975 20740101 1975001 2024-03-11T03:45:30.00+05:30",
+        ),
     ],
 )
 def test_dates_follow_the_clock_of_the_region(tmp_path, zone, shown):
@@ -170,14 +181,21 @@ def test_dates_follow_the_clock_of_the_region(tmp_path, zone, shown):
             "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. DATES.\n       DATA DIVISION.\n"
             "       WORKING-STORAGE SECTION.\n"
             + "".join(f"       {line}\n" for line in DATES.strip().splitlines())
-            + "       01 LINE-1 PIC X(80) VALUE SPACES.\n       PROCEDURE DIVISION.\n"
+            + "       01 LINE-1 PIC X(160) VALUE SPACES.\n       PROCEDURE DIVISION.\n"
             "           EXEC CICS DELAY FOR HOURS(24) END-EXEC\n"
             "           ACCEPT DATE-6 FROM DATE\n           ACCEPT DATE-8 FROM DATE YYYYMMDD\n"
             "           ACCEPT DAY-5 FROM DAY\n           ACCEPT DAY-7 FROM DAY YYYYDDD\n"
             "           ACCEPT WEEKDAY FROM DAY-OF-WEEK\n           ACCEPT TIME-8 FROM TIME\n"
             "           MOVE FUNCTION CURRENT-DATE TO NOW\n"
+            "           COMPUTE SECONDS = FUNCTION SECONDS-PAST-MIDNIGHT\n"
+            "           COMPUTE YEAR-4 = FUNCTION YEAR-TO-YYYY(75)\n"
+            "           COMPUTE WINDOW-8 =\n             FUNCTION DATE-TO-YYYYMMDD(740101, 50)\n"
+            "           COMPUTE WINDOW-7 = FUNCTION DAY-TO-YYYYDDD(75001)\n"
+            "           MOVE FUNCTION FORMATTED-CURRENT-DATE(\n"
+            "             'YYYY-MM-DDThh:mm:ss.ss+hh:mm') TO FORMATTED\n"
             "           STRING DATE-6 ' ' DATE-8 ' ' DAY-5 ' ' DAY-7 ' ' WEEKDAY ' '\n"
-            "             TIME-8 ' ' NOW ' ' FUNCTION CURRENT-DATE(7:2)\n"
+            "             TIME-8 ' ' NOW ' ' FUNCTION CURRENT-DATE(7:2) ' ' SECONDS\n"
+            "             ' ' YEAR-4 ' ' WINDOW-8 ' ' WINDOW-7 ' ' FORMATTED\n"
             "             DELIMITED BY SIZE INTO LINE-1\n"
             "           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LINE-1) END-EXEC\n           GOBACK.\n"
         )

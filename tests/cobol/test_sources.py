@@ -55,13 +55,16 @@ def test_national_of_and_display_of_convert_between_code_pages(workshop):
     assert workshop.out() == [b"ABC#", b"\0A\0B", "abcd".encode("cp037"), b"bc  "]
 
 
-def test_a_ccsid_that_is_not_known_is_asra(workshop):
-    workshop.program(
-        "NOCCSID",
-        "01 WS-ASC PIC X(4).",
-        "MOVE FUNCTION NATIONAL-OF('AB', 99999) TO WS-ASC\nGOBACK.",
-    )
-    with pytest.raises(Abend, match="CCSID 99999") as met:
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        ("NATIONAL-OF('AB', 99999)", "CCSID 99999"),
+        (f"CONCATENATE({'WS-ASC ' * 17})", "CONCATENATE has more than 16 arguments"),
+    ],
+)
+def test_a_function_with_arguments_that_are_not_supported_is_asra(workshop, called, said):
+    workshop.program("NOCCSID", "01 WS-ASC PIC X(4).", f"MOVE FUNCTION {called} TO WS-ASC\nGOBACK.")
+    with pytest.raises(Abend, match=said) as met:
         workshop.run("NOCCSID")
     assert met.value.code == "ASRA"
 

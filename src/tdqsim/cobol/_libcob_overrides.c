@@ -391,6 +391,63 @@ cob_field *cob_intr_current_date(const int offset, const int length) {
     return part_of(result, offset, length);
 }
 
+/* Functions that complete a two-digit year from a window around the current year, which libcob takes as a third
+ * argument. */
+static const cob_field_attr digits_attr = {COB_TYPE_NUMERIC_DISPLAY, 7, 0, 0, NULL},
+                            hundredths_attr = {COB_TYPE_NUMERIC_DISPLAY, 7, 2, 0, NULL},
+                            minutes_attr = {COB_TYPE_NUMERIC_BINARY, 9, 0, COB_FLAG_HAVE_SIGN, NULL};
+
+#define WINDOWED(name) \
+    cob_field *name(const int params, ...) { \
+        char text[32]; \
+        cob_field fifty = {2, (unsigned char *)"50", &digits_attr}, year = {4, (unsigned char *)text, &digits_attr}; \
+        cob_field *number, *window = &fifty, *around = &year; \
+        va_list given; \
+        REAL(cob_field *, name, const int, ...); \
+        va_start(given, params); \
+        number = va_arg(given, cob_field *); \
+        if (params > 1) \
+            window = va_arg(given, cob_field *); \
+        if (params > 2) \
+            around = va_arg(given, cob_field *); \
+        va_end(given); \
+        now(text); \
+        return real(3, number, window, around); \
+    }
+
+WINDOWED(cob_intr_year_to_yyyy)
+WINDOWED(cob_intr_date_to_yyyymmdd)
+WINDOWED(cob_intr_day_to_yyyyddd)
+
+/* Seconds since midnight, from the text of the moment. */
+static int seconds_of(const char *text) {
+    const char *at = text + 8; /* HHMMSS */
+    return (at[0] * 10 + at[1] - 11 * '0') * 3600 + (at[2] * 10 + at[3] - 11 * '0') * 60 + at[4] * 10 + at[5] - 11 * '0';
+}
+
+cob_field *cob_intr_seconds_past_midnight(void) {
+    char text[32];
+    cob_field *result;
+    REAL(cob_field *, cob_intr_seconds_past_midnight, void);
+    now(text);
+    result = real();
+    cob_set_int(result, seconds_of(text));
+    return result;
+}
+
+cob_field *cob_intr_formatted_current_date(const int offset, const int length, cob_field *form) {
+    char text[32], seconds[8];
+    int minutes;
+    cob_field date = {8, (unsigned char *)text, &digits_attr}, time = {7, (unsigned char *)seconds, &hundredths_attr},
+              zone = {sizeof minutes, (unsigned char *)&minutes, &minutes_attr};
+    now(text);
+    snprintf(seconds, sizeof seconds, "%05d%.2s", seconds_of(text), text + 14);
+    minutes = (text[17] * 10 + text[18] - 11 * '0') * 60 + text[19] * 10 + text[20] - 11 * '0';
+    if (text[16] == '-')
+        minutes = -minutes;
+    return cob_intr_formatted_datetime(offset, length, 5, form, cob_intr_integer_of_date(&date), &time, &zone, 0);
+}
+
 /* -- DISPLAY ------------------------------------------------------------------------------------------------------- */
 
 /* libcob writes to stdout, which is replaced by a buffer meanwhile. Each item is written by a separate call, because

@@ -632,6 +632,8 @@ cob_field *cob_intr_concatenate(const int offset, const int length, const int pa
         memcmp(a[params - 1]->data, "DFH", 3) == 0 && a[params - 2]->size == 8)
         return national(memcmp(a[params - 2]->data, "DFHEINAT", 8) == 0, a[0], params == 4 ? cob_get_int(a[1]) : 0,
                         offset, length);
+    if (params > 16)
+        failed("FUNCTION CONCATENATE has more than 16 arguments, the most that are supported");
     return real(offset, length, params, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
                 a[12], a[13], a[14], a[15]);
 }
