@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -38,3 +39,23 @@ def test_a_file_with_the_name_of_one_of_pythons_modules_is_not_taken_for_it(tmp_
     (tmp_path / "json.py").write_text("raise ImportError\n")
     with importable(tmp_path):
         assert import_module("json").dumps([1]) == "[1]"
+
+
+def test_only_what_python_remembers_of_the_directory_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Archive:
+        def invalidate_caches(self) -> None:
+            pytest.fail("an archive on the path is read again")
+
+    monkeypatch.setitem(sys.path_importer_cache, f"{tmp_path}.zip", Archive())
+    package = tmp_path / "tdq_example_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    with importable(tmp_path), pytest.raises(ModuleNotFoundError):
+        import_module("tdq_example_package.late")
+    before = package.stat()
+    (package / "late.py").touch()
+    os.utime(package, ns=(before.st_atime_ns, before.st_mtime_ns))  # as a clock shows it that is too coarse
+    with importable(tmp_path):
+        import_module("tdq_example_package.late")

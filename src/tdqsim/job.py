@@ -141,7 +141,9 @@ def importable(directory: Path | None) -> Iterator[None]:
     present = folder in sys.path
     before = frozenset(sys.modules)
     sys.path.insert(0, folder)
-    importlib.invalidate_caches()
+    # what Python remembers of the directory; importlib.invalidate_caches() also reads each archive on the path again
+    for path in [path for path in sys.path_importer_cache if f"{path}{os.sep}".startswith(folder + os.sep)]:
+        del sys.path_importer_cache[path]
     try:
         yield
     finally:
