@@ -317,7 +317,7 @@ def test_an_export_says_what_it_leaves_out_and_writes_no_empty_file(tdq: Tdq, tm
     assert (made.code, LEFT_OUT[form] in made.err, "left out" in made.err) == (0, True, True)
     assert ("PAYQ" in made.out, "ORDERS" in made.out) == (form != "cl", form == "cl")
     refused = tdq("export", form, "td.yaml" if form == "cl" else "dtaq.yaml", "-o", "made.txt")
-    assert (refused.code, "that can be written" in refused.err, refused.out) == (2, True, "")
+    assert (refused.code, ": contains no " in refused.err, refused.out) == (2, True, "")
     assert not (tmp_path / "made.txt").exists()
 
 
@@ -326,7 +326,10 @@ def test_text_without_definitions_is_refused(tdq: Tdq, tmp_path: Path) -> None:
     empty.write_text("* nothing\n")
     ended = tdq("import", "csd", empty)
     assert ended.code == 2
-    assert "nothing that can be defined" in ended.err
+    assert "contains nothing that can be defined" in ended.err
+    assert not ended.out
+    empty.write_text("* no YAML, but cards\n")
+    assert "; tdq import converts CSD, DCT and CL text to YAML" in tdq("check", empty).err
 
 
 def test_import_says_which_line_is_in_another_encoding(tdq: Tdq, tmp_path: Path) -> None:

@@ -440,7 +440,7 @@ def test_each_copybook_names_others_and_the_first_folder_and_the_suffix_of_copyb
 
 def test_a_copybook_that_is_missing_is_told_with_the_folders(tmp_path):
     assert _problems(tmp_path, OPTION.format("ASKTIME").replace("ITEM", "NONE")) == [
-        "/BAD.cbl:5: error: there is no copybook NONE in , /copy"
+        "/BAD.cbl:5: error: there is no copybook NONE in , /copy; name its folder (--copybooks, or in region.yaml)"
     ]
 
 

@@ -169,6 +169,7 @@ def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F8
         ([], "no directory: name a region directory"),
         (["region", "--output", "none/page.html"], "there is no folder none"),
         (["region", "--output", "region"], "this is a folder"),
+        (["region", "--output", "region.svg"], "region.svg: the page is HTML; give a name that ends with .html"),
     ],
 )
 def test_what_the_command_refuses(tdq: Tdq, directory: Path, arguments: list[str], said: str) -> None:  # noqa: F811

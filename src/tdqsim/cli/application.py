@@ -132,6 +132,7 @@ _INSTEAD: Final = {
     "jobs": ": tdq output lists and shows them",
     "sysout": ": tdq output lists and shows them",
     "layout": ": tdq dataset layout",
+    "debug": ": tdq cobol run PROGRAM --debug PORT; tdq guide cobol-debugger",
     "schema": ": tdq check --schema KIND",
 }
 """What to do instead of commands that users expect."""

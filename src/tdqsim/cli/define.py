@@ -269,14 +269,15 @@ def _in_lines(text: str) -> str:
 
 
 def _write_imported(imported: Imported, source: Path, output: Path | None, *, lenient: bool) -> None:
-    _write(definitions.dump_definitions(imported.definitions), output)
+    name = "standard input" if str(source) == "-" else str(source)
     for report in imported.reports:
-        warn(f"{'standard input' if str(source) == '-' else source}: {report}")
+        warn(f"{name}: {report}")
     count = len(imported.definitions.entries)
+    if not count:
+        raise InputError(f"{name}: contains nothing that can be defined")
+    _write(definitions.dump_definitions(imported.definitions), output)
     if output is not None:
         emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(imported.reports), 'remark')}")
-    if not count:
-        raise InputError("it contains nothing that can be defined")
     faults = sum(report.fault for report in imported.reports)
     if faults and not lenient:
         raise CommandFailed(f"{_counted(faults, 'part')} of the text dropped or cut; --lenient accepts that")
@@ -299,19 +300,19 @@ def export_csd(paths: Paths, output: Target = None) -> None:
     """Write definitions as DFHCSDUP DEFINE commands; report resources that are not of CICS."""
     resources = _together(paths)
     remarks = [f"DTAQ({queue.resource_name}): is not a CICS resource; left out" for queue in resources.dtaqs]
-    _write_exported(definitions.export_csd(resources), remarks, output, "no CICS resource")
+    _write_exported(paths, definitions.export_csd(resources), remarks, output, "no CICS resource")
 
 
 @exports.command("dct")
 def export_dct(paths: Paths, output: Target = None) -> None:
     """Write queues as DFHDCT macro source; report attributes that the macros cannot express."""
-    _write_exported(*definitions.export_dct(_together(paths)), output, "no TDQUEUE")
+    _write_exported(paths, *definitions.export_dct(_together(paths)), output, "no TDQUEUE")
 
 
 @exports.command("cl")
 def export_cl(paths: Paths, output: Target = None) -> None:
     """Write IBM i data queues as CRTDTAQ commands in CL source."""
-    _write_exported(*definitions.export_cl(_together(paths)), output, "no DTAQ")
+    _write_exported(paths, *definitions.export_cl(_together(paths)), output, "no DTAQ")
 
 
 def _together(paths: list[Path]) -> Definitions:
@@ -321,9 +322,9 @@ def _together(paths: list[Path]) -> Definitions:
     return resources
 
 
-def _write_exported(text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
+def _write_exported(paths: list[Path], text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
     if not text:
-        raise InputError(f"it contains {nothing} that can be written")
+        raise InputError(f"{', '.join(map(str, paths))}: contains {nothing} that can be written")
     _write(text, output)
     for remark in remarks:
         warn(remark)

@@ -65,13 +65,12 @@ def topology(
         emit_json(result.as_dict())
     if out is not None:
         names = ", ".join(owner.name for owner in owners)
-        page = on_demand.page.Page(
-            f"Topology of {names}", lead=f"{len(result.nodes):,} queues and targets, {len(result.edges):,} connections."
-        )
+        counts = f"queues and targets: {len(result.nodes):,}, connections: {len(result.edges):,}"
+        page = on_demand.page.Page(f"Topology of {names}", lead=f"{counts.capitalize()}.")
         page.add("Topology", result.picture())
         page.write(out)
         if not as_json:
-            emit(f"{out}: {len(result.nodes):,} queues and targets, {len(result.edges):,} connections")
+            emit(f"{out}: {counts}")
     elif not as_json:
         table = result.table()
         emit_table(table.heads, table.rows)

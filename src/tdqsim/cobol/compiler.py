@@ -303,7 +303,10 @@ def _expanded(source: Path, options: Options) -> str:
 
     if done.returncode:
         looked = ", ".join(str(each) for each in dict.fromkeys(folders[:-1]))
-        told = _MISSING.sub(lambda match: f"{match[1]}there is no copybook {match[2]} in {looked}", named(done.stderr))
+        cure = "name its folder (--copybooks, or in region.yaml)"
+        told = _MISSING.sub(
+            lambda match: f"{match[1]}there is no copybook {match[2]} in {looked}; {cure}", named(done.stderr)
+        )
         problems = _problems(told, str(source), source)
         if not free and _INDICATOR in told:
             problems.append(f"{source}: read in fixed format; a program in free format has {_FREE} in its first line")

@@ -7,6 +7,7 @@ nesting), so that hostile input costs little.
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import NoReturn
 
 import yaml
@@ -46,7 +47,9 @@ def read(text: str, file: str, longest: int) -> Node | None:
         if "nesting depth" in reason:  # libyaml has its own limit, which it may reach first because it reads ahead
             message = f"is nested more than {LIMITS['definition_nesting']} levels deep"
             raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
-        raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
+        other = Path(file).suffix not in {"", ".yaml", ".yml"}
+        cure = "; tdq import converts CSD, DCT and CL text to YAML" if other else ""
+        raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}{cure}")]) from None
     except yaml.reader.ReaderError as error:
         strange = yaml.reader.Reader.NON_PRINTABLE.search(text)
         at = strange.start() if strange else max(error.position, 0)

@@ -115,9 +115,11 @@ def check_target(path: Path | str) -> None:
     """Check that a page can be made and written there, before work that may take hours.
 
     Raises:
-        TdqError: the folder does not exist, or the file cannot be written.
+        TdqError: the folder does not exist, the file cannot be written, or its name is that of another kind of file.
     """
     target = Path(path)
+    if target.suffix not in {"", ".html", ".htm"} and not target.is_dir():
+        raise UsageError(f"{target}: the page is HTML; give a name that ends with .html")
     if target.is_dir():
         raise UsageError(f"{target}: this is a folder; the report is a file, such as {target / 'report.html'}")
     if not target.parent.is_dir():
