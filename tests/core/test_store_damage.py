@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sys
+import venv
 from operator import attrgetter
 from pathlib import Path
 
@@ -28,8 +29,9 @@ ORDERS = {b"FIFO": Order.FIFO, b"LIFO": Order.LIFO, b"KEYED": Order.KEYED}
 
 
 def make(path: Path, entries: int) -> Contents:
-    """A store with some history: entries taken, a queue cleared, one dropped, long entries."""
+    """A store with some history: entries taken, queues dropped of which some entries are still there, long entries."""
     expected: Contents = {}
+    dropped = []
     with Store(path) as store:
         for name, order in ORDERS.items():
             queue = store.durable.create_queue(name, order, 2 if order is Order.KEYED else 0)
@@ -46,7 +48,7 @@ def make(path: Path, entries: int) -> Contents:
                 for _ in range(7):
                     work.take()
                 store.durable.commit((work, other), {b"meta": b"data" * 1000})
-            store.durable.drop(gone)
+            dropped.append(gone)
             expected[name] = [entry.data for entry in queue.entries()]
         plain = store.durable.create_queue(b"PLAIN")
         work = plain.work()
@@ -54,6 +56,8 @@ def make(path: Path, entries: int) -> Contents:
         for data in expected[b"PLAIN"]:
             work.put(data)
         store.durable.commit((work,))
+        for gone in dropped:
+            store.durable.drop(gone)
         volatile = store.volatile.create_queue(b"V")
         expected[b"V"] = [b"volatile %d" % number for number in range(entries)]
         for data in expected[b"V"]:
@@ -458,19 +462,23 @@ def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tm
         storecheck.salvage(path, path)
 
 
-def test_check_imports_nothing_of_the_working_directory(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+def test_check_imports_only_the_modules_of_its_caller(copy: tuple[Path, Contents], tmp_path: Path) -> None:
     path, _ = copy
     trap = tmp_path / "trap"
     trap.mkdir()
     for name in ("lmdb", "json", "tdqsim", "sortedcontainers"):
         (trap / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
+    venv.create(tmp_path / "env", symlinks=True)
+    (installed,) = tmp_path.glob("env/lib/python*/site-packages")
+    (installed / "trap.pth").write_text(f"{trap}\n")
     code = """
     import tdqsim.core.store.check as check
     os.chdir(sys.argv[2])
     os.environ["PYTHONPATH"] = sys.argv[2]
+    sys.executable = sys.argv[3]
     print(check.check(Path(sys.argv[1])).sound)
     """
-    status, out, errors = _child.run(code, path, trap)
+    status, out, errors = _child.run(code, path, trap, tmp_path / "env" / "bin" / "python")
     assert (status, out.strip()) == (0, "True"), errors
     assert not (tmp_path / "sprung").exists()
 

@@ -31,7 +31,8 @@ sys.path += sys.argv[1:at]
 from tdqsim.core.store._working import main
 sys.exit(main(sys.argv[at + 1 :]))
 """
-"""The process imports modules only from where this process has them, not from the working directory or PYTHONPATH."""
+"""The process imports modules only from where this process has them: not from the working directory or PYTHONPATH, and
+no other version of them that is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def backup(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreReport
 
 def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
     homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (errors, lmdb, sortedcontainers))
-    command = [sys.executable, "-I", "-c", _START, *homes, "--", *arguments]
+    command = [sys.executable, "-I", "-S", "-c", _START, *homes, "--", *arguments]
     try:
         done = run_program(command, timeout=timeout)
     except subprocess.TimeoutExpired:
