@@ -320,6 +320,7 @@ SYSOUT_FIXED = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {FIXED}}}"
 SYSOUT_VARIABLE = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {VARIABLE}}}"
 SYSOUT_BARE = "{name: LOGQ, type: EXTRA, sysoutclass: A}"
 DUMMY_FIXED = f"{{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {FIXED}}}"
+DUMMY_BARE = "{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY}"
 DUMMY_VARIABLE = f"{{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {VARIABLE}}}"
 
 
@@ -332,6 +333,7 @@ DUMMY_VARIABLE = f"{{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {
         (SYSOUT_BARE, [1, 32_752], [32_753]),
         (DUMMY_FIXED, [10], [9, 11]),
         (DUMMY_VARIABLE, [1, 80], [81]),
+        (DUMMY_BARE, [1, 32_752], [32_753]),
     ],
 )
 def test_lengths_are_checked_where_nothing_is_blocked(make, queue, good, bad):
@@ -351,6 +353,7 @@ def test_lengths_are_checked_where_nothing_is_blocked(make, queue, good, bad):
         (SYSOUT_FIXED, (Cvda.FIXED, Cvda.BLOCKED, 10, 20)),
         (SYSOUT_VARIABLE, (Cvda.VARIABLE, Cvda.BLOCKED, 84, 200)),
         (SYSOUT_BARE, (Cvda.VARIABLE, Cvda.UNBLOCKED, 32_756, 32_760)),
+        (DUMMY_BARE, (Cvda.VARIABLE, Cvda.UNBLOCKED, 32_756, 32_760)),
     ],
 )
 def test_sysout_is_the_same_before_and_after_its_first_record(make, queue, true_of_it):

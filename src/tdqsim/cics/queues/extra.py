@@ -90,7 +90,7 @@ def _recfm_of(definition: ExtraQueue, recordsize: int) -> RecordFormat | None:
 
 
 def _on_spool(dcb: Dcb, owner: str) -> Dcb:
-    """The format of SYSOUT, which is stored in its own form: as defined, else variable-length records."""
+    """The format of SYSOUT, which is stored in its own form, and of DUMMY: as defined, else variable-length records."""
     return (dcb if dcb.recfm is not None else Dcb(RecordFormat.V).or_else(dcb)).checked(owner, output=True)
 
 
@@ -206,6 +206,8 @@ class DataSet:
     def _open(self, allocation: Allocation) -> None:
         definition = self._queue.definition
         dcb, disposition, owner = dcb_of(definition), Disposition(definition.disposition), f"queue {self._queue.name}"
+        if allocation.card.is_dummy and (said := dcb.or_else(allocation.card.dcb)).recfm is None:
+            dcb = _on_spool(said, owner)
         if not self._queue.output:
             backward = definition.typefile == "RDBACK"
             self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
