@@ -157,6 +157,87 @@ def test_other_areas_of_the_region_are_guarded_too(workshop, get, name):
     assert re.search(rf"of the {name}; address 0x[0-9a-f]+ \(item L-X\)$", str(caught.value.cause))
 
 
+def freeing(workshop, use: str) -> None:
+    """A program that uses storage after FREEMAIN, and the area of a second GETMAIN in between."""
+    workshop.program(
+        "FREES",
+        "01 P POINTER.\n01 Q POINTER.\n01 W PIC X(4).\n01 R PIC S9(8) COMP.",
+        f"""
+        EXEC CICS GETMAIN SET(P) FLENGTH(32) INITIMG('*') END-EXEC
+        SET ADDRESS OF L-X TO P
+        EXEC CICS FREEMAIN DATA(L-X) END-EXEC
+        EXEC CICS GETMAIN SET(Q) FLENGTH(32) INITIMG('-') END-EXEC
+        SET ADDRESS OF L-Y TO Q
+        {use}
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-Y) END-EXEC
+        GOBACK.
+        """,
+        "01 L-X.\n    05 L-1 PIC X(4).\n    05 L-2 PIC X(4).\n01 L-Y PIC X(4).",
+    )
+    workshop.run("FREES")
+
+
+FREED = r"storage of GETMAIN that FREEMAIN at \S+FREES\.cbl:17 has freed"
+
+
+@pytest.mark.parametrize("use", ["MOVE SPACES TO L-2", "EXEC CICS READQ TD QUEUE('IN') INTO(L-2) END-EXEC"])
+def test_a_write_to_freed_storage_is_asra_at_its_statement(workshop, use):
+    workshop.region.writeq_td("IN", b"ABCD")
+    with pytest.raises(Abend) as caught:
+        freeing(workshop, use)
+    assert caught.value.code == rule("COBOL-OVERRUN").message == "ASRA"
+    assert re.search(
+        rf"FREES\.cbl:20: protection exception \(S0C4\): byte 5 of the {FREED}, which has 32 bytes",
+        str(caught.value.cause),
+    )
+    assert workshop.out() == []
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "out"),
+    [
+        ("MOVE L-2 TO W MOVE L-1 TO W MOVE W TO L-Y", rf"FREES\.cbl:20: byte 5 of the {FREED} was read", [bytes(4)]),
+        (
+            "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-2) END-EXEC",
+            rf"FREES\.cbl:20: WRITEQ: FROM\(L-2\): 4 of 4 bytes that were read are in the {FREED}",
+            [bytes(4), b"----"],
+        ),
+        (
+            "EXEC CICS LINK PROGRAM('NEXT') COMMAREA(L-X) END-EXEC",
+            rf"FREES\.cbl:20: LINK: COMMAREA\(L-X\) is in the {FREED}",
+            [bytes(8), b"----"],
+        ),
+    ],
+)
+def test_a_read_of_freed_storage_gives_zeros_and_one_warning(workshop, use, told, out):
+    workshop.region.programs.register("NEXT", lambda task: task.writeq_td("OUT", bytes(task.commarea)))
+    with pytest.warns(CobolWarning, match=told) as warned:
+        freeing(workshop, use)
+    assert (len(warned), workshop.out()) == (1, out)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "EXEC CICS FREEMAIN DATA(L-X) RESP(R) END-EXEC\nIF R NOT = 16 MOVE 'LOST' TO L-Y END-IF",
+        "EXEC CICS FREEMAIN DATAPOINTER(P) RESP(R) END-EXEC\nIF R NOT = 16 MOVE 'LOST' TO L-Y END-IF",
+        "EXEC CICS ADDRESS SET(ADDRESS OF L-X) USING(Q) END-EXEC\nMOVE L-1 TO W",
+        """
+        EXEC CICS FREEMAIN DATA(L-Y) END-EXEC
+        PERFORM 40 TIMES
+            EXEC CICS GETMAIN SET(Q) FLENGTH(32) INITIMG('-') END-EXEC
+            EXEC CICS FREEMAIN DATAPOINTER(Q) END-EXEC
+        END-PERFORM
+        EXEC CICS GETMAIN SET(Q) FLENGTH(32) INITIMG('-') END-EXEC
+        SET ADDRESS OF L-Y TO Q
+        """,
+    ],
+)
+def test_a_program_that_does_not_look_into_freed_storage_is_told_nothing(workshop, use):
+    freeing(workshop, use)
+    assert workshop.out() == [b"----"]
+
+
 def test_an_overrun_tells_the_address_of_the_byte_in_its_message_and_dump(workshop):
     workshop.program(
         "WHERE",

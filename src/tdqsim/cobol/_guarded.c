@@ -6,6 +6,8 @@
  * of an argument that reaches beyond an area, and what it has written into the copy is looked at afterwards. What it
  * reads there Python tells, which knows how many bytes of an item it takes: LENGTH may say that they are fewer.
  *
+ * An area that FREEMAIN has freed is an area of which no byte is left: a write faults, a first read opens it as zeros.
+ *
  * Areas are kept for reuse and never unmapped, because Python may hold a view of one that is no longer in use. */
 
 #define GUARD ((size_t)1 << 20)
@@ -15,6 +17,7 @@ struct area {
     unsigned char *first, *data, *end; /* of the pages; of the area, which ends there as well */
     const char *name;
     int open; /* whether the pages behind it can be read */
+    int freed; /* whether the program has freed it */
     struct area *next, *before;
 };
 
@@ -102,7 +105,18 @@ void *dfh_area(size_t size, const char *name) {
 
 void *dfh_area_data(const struct area *area) { return area->data; }
 
+/* The program has freed the area; the name says where. */
+void dfh_area_free(struct area *area, const char *name) {
+    area->name = name;
+    area->freed = 1;
+    memset(area->first, 0, room_of(area));
+    mprotect(area->first, room_of(area), PROT_NONE);
+}
+
 void dfh_area_end(struct area *area) {
+    if (area->freed)
+        mprotect(area->first, room_of(area), PROT_READ | PROT_WRITE);
+    area->freed = 0;
     if (area->open)
         mprotect(area->end, GUARD, PROT_NONE);
     area->open = 0;
@@ -140,9 +154,14 @@ static int beyond_area(unsigned char *address, const void *context) {
     struct area *area = area_at(address);
     long at;
     fault_address = (size_t)address;
-    if (area == NULL || (address >= area->data && address < area->end))
+    if (area == NULL || (address >= area->data && address < area->end && !area->freed))
         return 0;
     at = (long)(address - area->data) + 1;
+    if (area->freed && address >= area->first && address < area->end && context != NULL && !is_write(context) &&
+        mprotect(area->first, room_of(area), PROT_READ) == 0) {
+        note_read(area, at);
+        return 1;
+    }
     if (address >= area->end && !area->open && context != NULL && !is_write(context) && mprotect(area->end, GUARD, PROT_READ) == 0) {
         area->open = 1;
         note_read(area, at);
@@ -154,9 +173,12 @@ static int beyond_area(unsigned char *address, const void *context) {
     return 0;
 }
 
-/* Python, such as a test that looks where a pointer leads, reads beyond an area: it goes on, with binary zeros. */
+/* Python, such as a test that looks where a pointer leads, reads beyond an area: it goes on, with binary zeros. It may
+ * hold a view of an area that the program has freed meanwhile. */
 static int open_for_python(unsigned char *address, const void *context) {
     struct area *area = area_at(address);
+    if (area != NULL && area->freed && address >= area->first && address < area->end)
+        return mprotect(area->first, room_of(area), PROT_READ | PROT_WRITE) == 0;
     if (area == NULL || address < area->end || area->open || is_write(context) || mprotect(area->end, GUARD, PROT_READ))
         return 0;
     area->open = 1;
@@ -165,7 +187,7 @@ static int open_for_python(unsigned char *address, const void *context) {
 
 /* Issue the warning that is due; the program that has read is still there. */
 static void warn_of_read(void) {
-    char said[256];
+    char said[sizeof message];
     unsigned now;
     struct pause pause;
     cob_module *module = read_by;
@@ -191,7 +213,7 @@ static int shelter_arguments(cob_module *module, struct shelter *shelters) {
         size_t size = field == NULL ? 0 : field->size < 8 ? 8 : field->size;
         struct area *area;
         struct shelter *made;
-        if (size == 0 || (area = area_at(field->data)) == NULL || field->data + size <= area->end)
+        if (size == 0 || (area = area_at(field->data)) == NULL || (field->data + size <= area->end && !area->freed))
             continue;
         if (count == SHELTERS || field->data < area->data) {
             beyond_area(field->data < area->data ? field->data : area->end, NULL);
@@ -202,7 +224,7 @@ static int shelter_arguments(cob_module *module, struct shelter *shelters) {
         made->data = field->data;
         made->area = area;
         made->size = size;
-        made->valid = field->data < area->end ? (size_t)(area->end - field->data) : 0;
+        made->valid = field->data < area->end && !area->freed ? (size_t)(area->end - field->data) : 0;
         made->room = dfh_area(size, area->name);
         made->before = calloc(1, size);
         if (made->room == NULL || made->before == NULL)
@@ -224,8 +246,8 @@ static int end_shelters(struct shelter *shelters, int count) {
         memcpy(each->data, each->copy, each->valid);
         if (memcmp(each->copy + each->valid, each->before + each->valid, each->size - each->valid)) {
             read_beyond = NULL;
-            fault_address = (size_t)each->area->end;
-            say_overrun(each->area, each->area->end);
+            fault_address = (size_t)(each->data + each->valid);
+            say_overrun(each->area, each->data + each->valid);
             wrong = 1;
         }
         free(each->before);
@@ -252,12 +274,17 @@ const void *dfh_original(const void *address) {
 }
 
 /* How many arguments of the current command reach beyond an area; for the address of a copy, how many of its bytes are
- * the area's (-1 for another address), and the name of the area. */
+ * the area's (-1 for another address), whether the program has freed the area, and the name of the area. */
 int dfh_sheltered(void) { return sheltered_count; }
 
 long dfh_valid(const void *address) {
     const struct shelter *found = shelter_at(address);
     return found == NULL ? -1 : (long)found->valid;
+}
+
+int dfh_freed(const void *address) {
+    const struct shelter *found = shelter_at(address);
+    return found != NULL && found->area->freed;
 }
 
 const char *dfh_area_of(const void *address) {

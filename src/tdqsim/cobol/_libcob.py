@@ -201,13 +201,16 @@ class Libcob:
         self.area: Callable[[int, bytes], int | None] = library.dfh_area
         self.area_data: Callable[[int], int] = library.dfh_area_data
         self.area_end: Callable[[int], None] = library.dfh_area_end
+        library.dfh_area_free.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+        self.area_free: Callable[[int, bytes], None] = library.dfh_area_free
         library.dfh_original.restype = ctypes.c_size_t
         library.dfh_original.argtypes = (ctypes.c_void_p,)
         self.original: Callable[[int], int] = library.dfh_original
         library.dfh_valid.restype, library.dfh_area_of.restype = ctypes.c_long, ctypes.c_char_p
-        library.dfh_valid.argtypes = library.dfh_area_of.argtypes = (ctypes.c_void_p,)
+        library.dfh_valid.argtypes = library.dfh_area_of.argtypes = library.dfh_freed.argtypes = (ctypes.c_void_p,)
         self.sheltered: Callable[[], int] = library.dfh_sheltered
         self.valid: Callable[[int], int] = library.dfh_valid
+        self.freed: Callable[[int], int] = library.dfh_freed
         self.area_of: Callable[[int], bytes] = library.dfh_area_of
         self.fault_address: Callable[[], int] = library.dfh_fault_address
         library.dfh_last_words.argtypes = (ctypes.c_int,)

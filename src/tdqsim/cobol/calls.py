@@ -281,7 +281,8 @@ class _Call:
                 taken, valid = min(most or size, size), library.valid(address)
                 if 0 <= valid < taken:
                     name, written = library.area_of(address).decode("latin-1"), self.declared.written[at]
-                    text = f"{word}({written}): {taken - valid} of {taken} bytes that were read are behind the {name}"
+                    where = "in" if library.freed(address) else "behind"
+                    text = f"{word}({written}): {taken - valid} of {taken} bytes that were read are {where} the {name}"
                     warn_of(level, self.declared, word, f"{text}: on the mainframe they are other storage")
 
     def _values(self, level: Level, rows: Sequence[int]) -> dict[str, Any]:

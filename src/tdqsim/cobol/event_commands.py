@@ -50,7 +50,6 @@ def _number(options: _Options, word: str) -> int:
 
 def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     """POST: give an area that is posted when an interval has expired, or at a time of day."""
-    del declared
     storage, events = level.storage, level.settings.events
     address = storage.get(level.libcob, _SIZE, b"\0")
 
@@ -66,7 +65,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     try:
         TaskInternals(level.task).post(ended, whole, *parts, of_day=of_day, reqid=reqid)
     except Condition as met:
-        storage.free(address)
+        storage.free(address, declared.place)
         _respond(level, options, "POST", "", met)
         return
     if pointer is not None:

@@ -50,6 +50,15 @@ class GuardedArea:
             self._libcob.area_end(self._handle)
             self._handle = None
 
+    def free(self, name: str) -> None:
+        """Let no program access it any more; it is not used again as long as this object is kept.
+
+        Args:
+            name: what it is now, for messages.
+        """
+        assert self._handle is not None
+        self._libcob.area_free(self._handle, _NAMES.setdefault(name, name.encode("latin-1", "replace")))
+
     def view(self) -> memoryview:
         """Its storage, for reading and writing; usable until the area is freed."""
         return memoryview((ctypes.c_char * self.size).from_address(self.address)).cast("B")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics import COMMANDS, Condition, TranslationError
-from tdqsim.cobol.area_warnings import over
+from tdqsim.cobol.area_warnings import over, warn_of
 from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
@@ -167,10 +167,9 @@ def _getmain(level: Level, options: dict[str, Area | None], declared: ExecComman
 
 
 def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del declared
     data, pointer = options.get("DATA"), options.get("DATAPOINTER")
     address = level.libcob.original(data.address) if data is not None else pointer.pointer if pointer is not None else 0
-    if level.storage.free(address) or level.settings.shared.free(address):
+    if any(storage.free(address, declared.place) for storage in (level.storage, level.settings.shared)):
         TaskInternals(level.task).completed("FREEMAIN")
     else:
         met = Condition(Resp.INVREQ, 1, "FREEMAIN of storage that is not from GETMAIN")
@@ -203,6 +202,10 @@ def _commarea(level: Level, area: Area, length: int | None, declared: ExecComman
 
     With length 0, an address outside storage means no COMMAREA.
     """
+    if level.libcob.freed(area.address):
+        name = level.libcob.area_of(area.address).decode("latin-1")
+        text = f"COMMAREA({area.written}) is in the {name}: on the mainframe it is other storage"
+        warn_of(level, declared, "COMMAREA", text)
     if length is None or 0 <= length <= area.size:
         return area.view() if length != 0 else None
     if not 0 <= length <= _LONGEST:  # CICS refuses such a length

@@ -7,8 +7,9 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.program_storage import ProgramStorage
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cobol._libcob import Libcob
     from tdqsim.cobol.display import DisplayLines
+
+
+_FREED_KEPT: Final = 16
+"""How many freed areas of a task are not used again yet."""
 
 
 class RunningLevel(Protocol):
@@ -57,11 +62,12 @@ class TaskStorage:
             -1 before the first check.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "page", "yields", "yields_known")
+    __slots__ = ("_freed", "_got", "_held", "_twa", "cursors", "levels", "page", "yields", "yields_known")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
         self._got: dict[int, GuardedArea] | None = None
+        self._freed: deque[GuardedArea] | None = None
         self._held: dict[object, GuardedArea] | None = None
         self._twa: GuardedArea | None = None
         self.page: DisplayLines | None = None
@@ -137,9 +143,23 @@ class TaskStorage:
         if area is not None:
             ctypes.memmove(address, data, len(data))
 
-    def free(self, address: int) -> bool:
-        """Free storage; False when it was not allocated here."""
-        return self._got is not None and self._got.pop(address, None) is not None
+    def free(self, address: int, place: object) -> bool:
+        """Free storage; False when it was not allocated here.
+
+        The areas that were freed last are kept for a while, so that a program that uses one is told.
+
+        Args:
+            address: where it begins.
+            place: of the command that frees it.
+        """
+        area = (self._got or {}).pop(address, None)
+        if area is None:
+            return False
+        area.free(f"storage of GETMAIN that FREEMAIN at {place} has freed")
+        if self._freed is None:
+            self._freed = deque(maxlen=_FREED_KEPT)
+        self._freed.append(area)
+        return True
 
     def hold(self, libcob: Libcob, key: object, data: bytes) -> int:
         """Keep a record so that the program can access it, until the next one with this key."""
