@@ -324,7 +324,7 @@ def test_nobody_there_is_told_at_once():
 
 def event(position, run=None):
     data = {"event": "command", "position": position} | ({"run": run} if run else {})
-    return f"id: {position}\ndata: {json.dumps(data)}\n\n"
+    return f"id: 5f3a90c1-{position}\ndata: {json.dumps(data)}\n\n"
 
 
 OTHER_RUN = {"status": 409, "run": "bbbbbbbb", "detail": "the position is of run aaaaaaaa, the present is bbbbbbbb"}

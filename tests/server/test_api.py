@@ -482,7 +482,11 @@ def history_of(api, **query):
     for block in text.split("\n\n")[:-1]:
         fields = dict(line.split(": ", 1) for line in block.splitlines())
         assert json.loads(fields["data"])["event"] == fields["event"]
-        found.append((int(fields["id"]) if "id" in fields else None, json.loads(fields["data"])))
+        event = json.loads(fields["data"])
+        if "id" in fields:
+            run, position = fields["id"].split("-")
+            assert (run, int(position)) == (event["run"], event["position"])
+        found.append((event.get("position"), event))
     return found
 
 
@@ -494,16 +498,20 @@ def test_the_history_goes_on_from_a_position(api):
     writes = [position for position, event in every if event.get("command") == "WRITEQ TD"]
     assert len(writes) == 2
     assert history_of(api, position=writes[1]) == every[writes[1] :]
-    again = api.get(
-        "/api/v1/regions/PAYREGN/history", params={"follow": "false"}, headers={"Last-Event-ID": str(writes[1])}
-    )
-    assert again.text.startswith("event: ") == (writes[1] + 1 < len(every))
-    assert f"id: {writes[1]}\n" not in again.text
     assert history_of(api, position=10**9) == []
     (run,) = {event["run"] for _position, event in every}
     assert history_of(api, position=writes[1], run=run) == every[writes[1] :]
-    for follow in ("false", "true"):
-        refused = api.get("/api/v1/regions/PAYREGN/history", params={"follow": follow, "position": 1, "run": "0" * 8})
+    after = {run: {"Last-Event-ID": f"{run}-{writes[1]}"} for run in (run, "0" * 8)}
+    again = api.get("/api/v1/regions/PAYREGN/history", params={"follow": "false"}, headers=after[run])
+    assert again.text.startswith("event: ") == (writes[1] + 1 < len(every))
+    assert f"id: {run}-{writes[1]}\n" not in again.text
+    for follow, position, headers in (
+        ("false", {"position": 1, "run": "0" * 8}, {}),
+        ("true", {"position": 1, "run": "0" * 8}, {}),
+        ("true", {}, after["0" * 8]),
+        ("true", {"run": run}, after["0" * 8]),
+    ):
+        refused = api.get("/api/v1/regions/PAYREGN/history", params={"follow": follow, **position}, headers=headers)
         assert (refused.status_code, refused.json()["run"]) == (409, run)
         assert f"of run 00000000, but the present run is {run}" in refused.json()["detail"]
     assert api.get("/api/v1/regions/PAYREGN/history", params={"position": -1}).status_code == 422
@@ -524,12 +532,17 @@ async def followed(api, sent, query=b"", headers=(), path="/api/v1/regions/PAYRE
         if await sent(message, parts):
             ended.set()
 
-    headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all"), *headers]
+    headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all")]
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query, "headers": headers}
     about = {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
     place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 50000), "root_path": ""}
     await api.app(scope | about | place, receive, send)
-    return [int(line[4:]) for part in parts for line in part.splitlines() if line.startswith("id: ")], "".join(parts)
+    return positions_of("".join(parts)), "".join(parts)
+
+
+def positions_of(text):
+    """The positions in the ids of the events of a history."""
+    return [int(line.partition("-")[2]) for line in text.splitlines() if line.startswith("id: ")]
 
 
 @pytest.mark.parametrize("meanwhile", [1, 0])
@@ -556,16 +569,15 @@ def test_a_follower_gets_each_event_once_also_those_that_happen_while_it_begins(
     assert text.count('"command": "WRITEQ TD"') == before + meanwhile + 1
 
 
-@pytest.mark.parametrize(("query", "headers"), [(b"", [(b"last-event-id", b"99")]), (b"position=99", [])])
-def test_a_follower_from_a_position_of_an_earlier_run_gets_the_events_of_this_one(api, query, headers):
-    """A browser or client that connects again after the server was restarted."""
+def test_a_follower_from_a_later_position_than_there_is_gets_all_events(api):
+    """A client that connects again after the server was restarted, and does not name the run."""
     api.post(f"{QUEUE}/records", json={"text": "one"})
     every = [position for position, _event in history_of(api)]
 
     async def sent(_message, parts):
         return "id: " in parts[-1]
 
-    ids, _text = api.portal.call(followed, api, sent, query, headers)
+    ids, _text = api.portal.call(followed, api, sent, b"position=99")
     assert ids == every
 
 
@@ -638,7 +650,7 @@ def test_the_history_goes_on_with_what_happens(served):
             client.region("PAYREGN").writeq_td("PAYQ", b"after")
             while seen.count(b'"WRITEQ TD"') < 2:
                 seen += connection.recv(65536)
-    positions = [int(line[4:]) for line in seen.decode().splitlines() if line.startswith("id: ")]
+    positions = positions_of(seen.decode())
     assert positions == list(range(len(positions)))  # none twice, none left out
 
 

@@ -93,12 +93,17 @@ async def history(
     position: Position = 0,
     run: Annotated[Run | None, Query(description="the run of the position, as events name it; 409 for another")] = None,
     follow: Annotated[bool, Query(description="continue with new events")] = True,
-    last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="continue after this event")] = "",
+    last_event_id: Annotated[
+        str,
+        Header(pattern="^([0-9a-f]{8}-[0-9]{1,16})?$", description="continue after this event; 409 for another run"),
+    ] = "",
 ) -> StreamingResponse:
-    """The past events of a region that are kept, as server-sent events with their positions as ids."""
+    """The past events of a region that are kept, as server-sent events with their runs and positions as ids."""
+    applid, begin = region.applid, position
+    if last_event_id:
+        run, last = last_event_id.split("-")
+        begin = int(last) + 1
     host.check_run(region, run)
-    applid = region.applid
-    begin = int(last_event_id) + 1 if last_event_id else position
     if not follow:
         return _answer(_past_events(await host.ask(lambda: list(host.recent[applid])), begin))
 
@@ -217,4 +222,4 @@ def _written(events: list[dict[str, Any]], *, ids: bool) -> str:
 
 
 def _id(event: dict[str, Any]) -> str:
-    return f"id: {event['position']}\n" if "position" in event else ""
+    return f"id: {event['run']}-{event['position']}\n" if "position" in event else ""
