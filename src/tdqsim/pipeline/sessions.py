@@ -33,7 +33,6 @@ from tdqsim.pipeline.publishing import left_behind
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -414,7 +413,7 @@ end_jvm()
 
 
 def run_tasks(
-    spark: SparkSession, items: Iterable[Any], task: Callable[[Any], Iterable[dict[str, Any]]], schema: Any
+    spark: SparkSession, items: Iterable[T], task: Callable[[T], Iterable[dict[str, Any]]], schema: Any
 ) -> list[dict[str, Any]]:
     """Run a function once for each item, in one Spark task each, and collect the rows in the order of the items.
 
@@ -427,40 +426,29 @@ def run_tasks(
         task: called in a worker; returns rows as dicts.
         schema: Arrow schema of the rows; a Connect session sends them as Arrow batches.
     """
+    given = list(items)
     if context := getattr(spark, "sparkContext", None):  # a Connect session has none
-        return _context_tasks(context, list(items), task)
+
+        def each(some: Iterable[T]) -> Iterator[dict[str, Any]]:
+            settle()
+            for item in some:
+                yield from task(item)
+
+        # Not by Spark SQL, whose first plan costs Java 1.5 s of processor time, and each further one 0.1 s.
+        rows: list[dict[str, Any]] = context.parallelize(given, max(1, len(given))).mapPartitions(each).collect()
+        return rows
     import pyarrow as pa
 
     full = schema.append(pa.field("_item", pa.int64()))
 
-    def one(numbered: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
+    def one(numbered: tuple[int, T]) -> Iterator[pa.RecordBatch]:
         rows = [{**row, "_item": numbered[0]} for row in task(numbered[1])]
         yield pa.RecordBatch.from_pylist(rows, schema=full)
 
     collected = []
-    for frame in task_frames(spark, list(enumerate(items)), one, full):
+    for frame in task_frames(spark, list(enumerate(given)), one, full):
         rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
         collected += [{key: value for key, value in row.items() if key != "_item"} for row in rows]
-    return collected
-
-
-def _context_tasks(
-    context: SparkContext, items: Sequence[T], task: Callable[[T], Iterable[dict[str, Any]]]
-) -> list[dict[str, Any]]:
-    """The same without Spark SQL, whose first plan costs Java 1.5 s of processor time, and each further one 0.1 s."""
-
-    def doing(some: Sequence[T]) -> Callable[[Iterable[int]], Iterable[dict[str, Any]]]:
-        def run(numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
-            settle()
-            for number in numbers:
-                yield from task(some[number])
-
-        return run
-
-    collected: list[dict[str, Any]] = []
-    for at in range(0, len(items), BOUNDS["job_tasks"]):
-        some = items[at : at + BOUNDS["job_tasks"]]
-        collected += context.parallelize(range(len(some)), len(some)).mapPartitions(doing(some)).collect()
     return collected
 
 
