@@ -476,18 +476,32 @@ def test_data_that_are_not_recoverable_stay_when_their_issuer_is_backed_out(regi
     assert found == [b"data"]
 
 
-@pytest.mark.parametrize("ends", [False, True])
-def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(runs: Runs, ends: bool) -> None:
+@pytest.mark.parametrize(
+    ("does", "issuer_does"), [("waits", ""), ("ends", "commits"), ("goes on", "commits"), ("ends", "is in doubt")]
+)
+def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(
+    runs: Runs, does: str, issuer_does: str
+) -> None:
     region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
-    region.register("LATE", lambda _task: None)
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        if does == "goes on":
+            task.syncpoint()
+            task.delay(hours=1)
+
     issuer = region.task().__enter__()
-    issuer.start("LATE", b"x", reqid="RECOVER", minutes=0 if ends else 1)
+    issuer.start("LATE", b"x", reqid="RECOVER", minutes=1 if does == "waits" else 0)
     issuer.asktime()
-    if ends:  # its task has ended without RETRIEVE: the commit must not bring the request back
+    if issuer_does == "commits":  # its task has committed without RETRIEVE: this must not bring the request back
         issuer.syncpoint()
+    elif issuer_does == "is in doubt":
+        assert region.recovery.branch("TX1", issuer).prepare()
     region.close(clean=False)
     runs.clock.advance(3600)
     region = runs.begin()
+    if issuer_does == "is in doubt":
+        region.recovery.branch("TX1").commit()
     run_what_is_due(region)
     assert runs.seen == []
     region.close()

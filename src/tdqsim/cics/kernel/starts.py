@@ -124,16 +124,13 @@ class _UnitStarts(NamedTuple):
 
     def changes(self) -> Meta:
         """The changes to the store that its commit must include."""
-        kept: Meta = {request.key: request.image() for request in (*self.issued, *self._left()) if request.key}
+        kept: Meta = {request.key: request.image() for request in (*self.issued, *self.written) if request.key}
         return kept | dict.fromkeys((request.key for request in self.consumed), None)
-
-    def _left(self) -> Iterator[StartRequest]:
-        """Those of the other STARTs whose tasks have not ended."""
-        return (each for each in self.written if each.key and not (each.handle is not None and each.handle.done))
 
     def image(self) -> dict[str, Any]:
         """The record that the store keeps while the unit of work is in doubt."""
-        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in (*self.issued, *self._left())]
+        kept = (*self.issued, *(request for request in self.written if request.key))
+        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in kept]
         return {"issued": issued, "consumed": [request.key.hex() for request in self.consumed]}
 
 
@@ -235,7 +232,7 @@ class Starts:
         if starts.written:
             self.waiting.wake_all()
         for request in starts.consumed:
-            if not committed and request.key:
+            if not committed:
                 self._forget(request)
             request.key = b""  # a commit of the unit of work that has issued it must not bring it back
         self._units.pop(uow, None)
@@ -328,7 +325,7 @@ class Starts:
                 start=request,
                 level=level,
             )
-        if request.key and request.handle.done:
+        if request.handle.done:
             self._forget(request)
         elif request.key:
             self.consumed(request, request.handle.local._uow)
@@ -338,9 +335,7 @@ class Starts:
         """Remove a request whose task cannot be attached."""
         self._leave_line(request)
         request.taken = True
-        if request.key:
-            self._region.committer.note(request.key, None)
-            request.key = b""
+        self._forget(request)
 
     def _leave_line(self, request: StartRequest) -> None:
         key = request.transid, request.termid
@@ -370,8 +365,10 @@ class Starts:
         self._unit(uow).consumed.append(request)
 
     def _forget(self, request: StartRequest) -> None:
-        if not (self._region.closed or self._region.failed):  # then the next start processes it again
+        """Remove a request from the store, if it is there, by the next commit."""
+        if request.key and not (self._region.closed or self._region.failed):  # then the next start processes it again
             self._region.committer.note(request.key, None)
+        request.key = b""
 
     # -- the end of a region and the next start -----------------------------------------------------------------------
 
