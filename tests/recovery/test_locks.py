@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_transaction
+from tdqsim.errors import WouldWaitForever
 from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
 
 REQUESTS = [READQ, WRITEQ, DELETEQ]
@@ -188,6 +189,17 @@ def test_who_is_refused_is_in_nobodys_way(tmp_path, mine):
             for task in (first, second):
                 assert outcome(request, task, mine, "LOGQ") == "LOCKED"
                 assert not task._uow.locks
+
+
+@pytest.mark.parametrize("mine", [READQ, DELETEQ])
+def test_who_would_wait_forever_is_in_nobodys_way(tmp_path, mine):
+    with make(store=tmp_path / "store") as region, region.task() as writer, region.task() as other:
+        writer.writeq_td("LOGQ", b"one")
+        for task in (other, region.task()):
+            with pytest.raises(WouldWaitForever, match="held by unit of work"):
+                request(task, mine, "LOGQ")
+        writer.syncpoint()
+        assert region.readq_td("LOGQ") == b"one"
 
 
 @pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")

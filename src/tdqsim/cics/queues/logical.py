@@ -15,7 +15,7 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
 from tdqsim.core.fiber import WAIT, WaitMark
-from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.errors import StoreDamaged, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda, Resp
 
 
@@ -85,7 +85,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
     except StoreDamaged as error:
         _give_back(task, queue, queue.read_end)
         raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
-    except Condition:
+    except (Condition, WouldWaitForever):
         _give_back(task, queue, queue.read_end)
         raise
 
@@ -134,7 +134,7 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
     _acquire(task, uow, queue.read_end)
     try:
         _acquire(task, uow, queue.write_end)
-    except Condition:
+    except (Condition, WouldWaitForever):
         if not had:
             _give_back(task, queue, queue.read_end)
         raise
