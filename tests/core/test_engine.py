@@ -18,7 +18,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.engine import CallCancelled, Engine, EngineFault, EngineStopped, Stopped
 from tdqsim.core.fiber import WAIT, TimedOut, WaitQueue
 from tdqsim.definitions import define_tdqueue
-from tdqsim.errors import RegionClosed, WrongThread
+from tdqsim.errors import RegionClosed, UsageError, WrongThread
 
 LONG = 60.0
 """Seconds after which a test that should have gone on fails instead of hanging."""
@@ -118,6 +118,17 @@ def test_a_call_while_the_engine_rests_cannot_wait_for_the_engine(engine):
     assert resting(engine, lambda: refused(lambda: engine.outside(lambda: None).result(1)))
     assert resting(engine, lambda: refused(lambda: engine.submit(lambda: None).exception(1)))
     assert resting(engine, lambda: refused(engine.stop))
+
+
+def test_a_call_while_the_engine_rests_cannot_wait(engine):
+    gate = Gate(engine)
+    for timeout_ns in (None, 1):
+        with pytest.raises(UsageError, match="a call while the engine rests: it must not wait"):
+            resting(engine, lambda timeout_ns=timeout_ns: gate.wait(timeout_ns))
+    assert not gate.somebody_waits()
+    waits = engine.submit(gate.wait)
+    resting(engine, lambda: (gate.unlock(), "unlocked") if gate.somebody_waits() else None)
+    assert waits.result(LONG) == "through"
 
 
 def test_no_call_is_made_while_the_engine_waits_for_the_end_of_its_tasks(engine):

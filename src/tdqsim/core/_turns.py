@@ -18,7 +18,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from tdqsim.core.clock import belongs_here
 from tdqsim.core.deadlines import Agenda
 from tdqsim.core.fiber import Fiber
-from tdqsim.errors import WrongThread
+from tdqsim.errors import UsageError, WrongThread
 
 _IDLE_WORKERS_KEPT: Final = 64
 _PLACE: Final = attrgetter("place_ns")
@@ -181,7 +181,8 @@ class Turns:
 
     def _switch_out(self, fiber: Fiber) -> None:
         worker = fiber.worker
-        assert worker is not None, fiber
+        if worker is None:
+            raise UsageError(f"{fiber.name}: it must not wait")
         try:
             self._hand_over(worker)
         except GreenletExit:

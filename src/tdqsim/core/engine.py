@@ -312,7 +312,8 @@ class Engine:
     def while_resting(self, act: Callable[[], T | None]) -> T | None:
         """Call a function in the calling thread if the engine's thread sleeps, which need not be woken for it then.
 
-        The function must not wait. While it runs, regions and systems belong to the calling thread.
+        The function must not wait: a wait in it is a :class:`~tdqsim.errors.UsageError`. While it runs, regions and
+        systems belong to the calling thread.
 
         Returns:
             What the function returns; None also if the engine's thread is at work, and nothing was called.
