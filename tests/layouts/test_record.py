@@ -40,6 +40,16 @@ def test_a_table_can_always_take_its_maximum():
     assert len(layout.encode(values)) == 12
 
 
+@pytest.mark.rule("LAY-ODO-BOUNDS")
+@pytest.mark.parametrize(("parse", "text"), [
+    (parse_copybook, "01 R. 05 N PIC 9. 05 T PIC X OCCURS 3 TO {} DEPENDING ON N."),
+    (parse_layout_yaml, "fields: [{{name: N, picture: 9}}, {{name: T, picture: X, occurs: {{minimum: 3, maximum: {}, depending_on: N}}}}]"),
+])  # fmt: skip
+def test_the_minimum_of_a_table_of_variable_length_is_below_its_maximum(parse, text):
+    parse(text.format(4))
+    expect_rule("LAY-ODO-BOUNDS", parse, text.format(3))
+
+
 @pytest.mark.rule("LAY-ODO-RANGE")
 @pytest.mark.parametrize(("record", "text"), [
     ("9x01y02z03zz", "field N X'F9': T has 1 to 3 occurrences, not 9 at offset 0"),
@@ -158,7 +168,7 @@ def test_the_segment_field_may_stand_behind_a_table_that_moves_it():
     assert layout.decode(ebcdic("2xya7")) == {"N": 2, "T": ["x", "y"], "ID": "a", "A": "7", "B": None}
 
 
-@pytest.mark.parametrize(("occurs", "fewest"), [("0 TO 3", 0), ("2 TO 3", 2), ("3 TO 3", 3), ("3", 0)])
+@pytest.mark.parametrize(("occurs", "fewest"), [("0 TO 3", 0), ("2 TO 3", 2), ("3", 0)])
 def test_the_lowest_number_of_occurs_depending_on(occurs: str, fewest: int) -> None:
     layout = parse_copybook(f"01 R. 05 N PIC 9. 05 T PIC X OCCURS {occurs} DEPENDING ON N.").record()
     assert (layout.minimum_length, layout.length) == (1 + fewest, 4)

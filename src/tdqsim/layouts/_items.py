@@ -115,6 +115,13 @@ class Occurs:
     depending_on: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
 
+    def problem(self) -> str | None:
+        """The problem with the numbers of occurrences; None if there is none."""
+        low, high = self.minimum, self.maximum
+        if 1 <= high <= MAX_OCCURS and (low < high or (low == high and self.depending_on is None)):
+            return None
+        return f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, the minimum below the maximum"
+
     def count(self, value: object) -> int:
         """Return the number of occurrences for this value of the DEPENDING ON field.
 
@@ -391,13 +398,11 @@ class _Entry:
         self.item.occurs = self._checked_occurs(token, low, high, depending)
 
     def _checked_occurs(self, token: Token, low: int, high: int, depending: str | None) -> Occurs:
-        if not 1 <= high <= MAX_OCCURS or low > high:
-            raise bad(
-                token.place, "OCCURS", f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, lowest first"
-            )
-        if depending is None:
-            return Occurs(high, high)  # 2 TO 5 without DEPENDING ON: no compiler accepts it; take the maximum
-        return Occurs(low, high, depending)
+        occurs = Occurs(low, high, depending)
+        if problem := occurs.problem():
+            raise bad(token.place, "OCCURS", problem)
+        # 2 TO 5 without DEPENDING ON: no compiler accepts it; take the maximum
+        return occurs if depending is not None else Occurs(high, high)
 
     def _qualified(self, clause: str) -> str:
         """Read a data name and its OF qualifiers; return them as a dotted path, outermost group first."""

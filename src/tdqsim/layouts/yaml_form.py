@@ -244,11 +244,10 @@ class _Reader:
             low = self.number(keys["minimum"], "minimum") if "minimum" in keys else 0
             high = self.number(keys["maximum"], "maximum")
             depending = self.scalar(keys["depending_on"], "depending_on")
-        if not 1 <= high <= 1 << 24 or low > high:
-            raise bad(
-                self.place(node), "occurs", f"{low} to {high}: 1 to {1 << 24} occurrences are allowed, lowest first"
-            )
-        return Occurs(low, high, depending)
+        occurs = Occurs(low, high, depending)
+        if problem := occurs.problem():
+            raise bad(self.place(node), "occurs", problem)
+        return occurs
 
     def _values(self, node: yaml.Node) -> tuple[tuple[str, str | None], ...]:
         nodes = self.sequence(node, "value") if isinstance(node, yaml.SequenceNode) else [node]
