@@ -904,6 +904,16 @@ def test_changes_of_a_keyed_queue_beyond_memory_share_commits(place: Path) -> No
         assert disk.commits - before < 120
 
 
+def test_puts_beyond_memory_share_more_commits_than_takes(place: Path) -> None:
+    with Store(place, memory_bytes=1 << 20) as store:
+        queue = store.volatile.create_queue(b"K", Order.KEYED, 4)
+        for number in range(20_000):
+            queue.put_entry(Entry(b"new", (number * 7 % 20_000).to_bytes(4, "big")))
+        assert store.volatile.disk.commits < 20
+        assert queue.count == 20_000
+        assert queue.take_key(SearchOrder.EQ, (7).to_bytes(4, "big")) == Entry(b"new", (7).to_bytes(4, "big"))
+
+
 @pytest.mark.parametrize("order", list(Order))
 def test_what_is_put_back_on_a_queue_beyond_memory_is_the_next_one_taken(place: Path, order: Order) -> None:
     keyed = order is Order.KEYED

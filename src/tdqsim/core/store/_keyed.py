@@ -9,8 +9,9 @@ change, the next call sees this, counts the entries again and drops the sorted k
 
 When memory is short, all entries are moved to the disk. From then on changes are collected: new entries in the dict,
 and taken ones in a work that is not committed yet. A commit costs many times as much as a change, so that some hundreds
-share one. With equal keys the entries on the disk are the older ones. When those left would take a sixteenth of the
-budget, they come back to memory. A change outlives the process only if :meth:`KeyedQueue.write_out` follows.
+share one, and of new entries alone some ten thousands. With equal keys the entries on the disk are the older ones. When
+those left would take a sixteenth of the budget, they come back to memory. A change outlives the process only if
+:meth:`KeyedQueue.write_out` follows.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ _PER_ENTRY: Final = 144
 """The memory of an entry in addition to its packed bytes and its key: 134 measured, and what malloc rounds up."""
 _MOVED: Final = 4096
 """The keys whose entries are moved to the disk in one commit, for which room for as many pages is held."""
-_AT_ONCE: Final = 512
-"""The changes that share a commit."""
+_TAKEN_AT_ONCE: Final = 512
+"""The takes that share a commit, with the puts among them."""
+_PUT_AT_ONCE: Final = 32_768
+"""The puts without a take that share a commit: the more, the more of them have a page in common."""
 _PER_DEQUE: Final = 640
 """The memory of a deque, for a key with several entries."""
 _KEY: Final = attrgetter("key")
@@ -163,7 +166,7 @@ class KeyedQueue(VolatileQueue):
         if pool.left < 0:
             pool.make_room()  # counts what there is, without this entry
             pool.left -= cost
-        if self.disk is not None or self.unsure:
+        if self.unsure or (self.disk is not None and self.in_memory >= _PUT_AT_ONCE):
             self._flush_many()
         self.unsure = True
         before = self.by_key.get(key)
@@ -178,10 +181,9 @@ class KeyedQueue(VolatileQueue):
         self.unsure = False
 
     def _flush_many(self) -> None:
-        if self.unsure or self.in_memory >= _AT_ONCE:
-            stored = self._home()
-            if stored is not None and self.in_memory >= _AT_ONCE:
-                self._flush(stored)
+        stored = self._home()
+        if stored is not None and self.in_memory >= _PUT_AT_ONCE:
+            self._flush(stored)
 
     def _enter(self, key: bytes, one: bytes) -> None:
         self.by_key[key] = one
@@ -241,15 +243,15 @@ class KeyedQueue(VolatileQueue):
         if taken is None:
             stored.durable.commit((), {_TAKING + self.name: b""})
             taken = self.taken = cast("KeyedWork", stored.work())
-        elif len(taken.taken_keys) >= _AT_ONCE:
+        elif len(taken.taken_keys) >= _TAKEN_AT_ONCE:
             self._flush(stored)  # maybe all entries are in memory now
             return self.take_entry() if search is None else self.take_key(search, key)
         there = taken.first(search, key)
-        if there is None or (self.by_key and search is not EQ):
+        if there is None or (search is not EQ and self.by_key):
             mine = next(self._matching(search, key), None)
             if mine is not None and (there is None or mine < there[0][8:-8]):
                 return self._take(mine)
-        return None if there is None else taken.mark(*there)
+        return None if there is None else taken.mark(there)
 
     def _flush(self, stored: DurableQueue, *, back: bool = True) -> None:
         """Commit the collected changes; if few entries are left on the disk, take them back to memory.
@@ -363,8 +365,11 @@ class KeyedQueue(VolatileQueue):
     def _packed_under(self, keys: Any, *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
         for key in keys:
             there = self.by_key[key]
-            for one in (reversed(there) if reverse else there) if isinstance(there, deque) else (there,):
-                yield key, one
+            if isinstance(there, deque):
+                for one in reversed(there) if reverse else there:
+                    yield key, one
+            else:
+                yield key, there
 
     def search(
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing

@@ -62,13 +62,14 @@ _NUMBERED: Final = Struct(">QQ")
 _PIECE: Final = Struct(">QI")
 _QUEUE_RECORD: Final = Struct(">BHQqqQQ")
 _FACTS: Final = Struct(">QB")
+_FULL: Final = Struct(">cQB")
 _LONG: Final = Struct(">QII")
 _HEAD: Final = Struct(">HB16sQBQQ16s")
 _CLEAN, _SALVAGED = 0x01, 0x02
 _MOST: Final = 100
 
 _pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RECORD.pack
-_pack_facts, _unpack_facts = _FACTS.pack, _FACTS.unpack_from
+_pack_full, _unpack_full = _FULL.pack, _FULL.unpack_from
 _new = tuple.__new__
 
 ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
@@ -189,27 +190,27 @@ def encode(key: bytes, part: Sequence[Item]) -> bytes:
         sizes = _sizes(len(part)).pack(*map(len, part))
         rest = MANY + len(part).to_bytes(2, "big") + sizes + b"".join(part)  # type: ignore[arg-type]
     elif isinstance(item, Entry):
-        rest = FULL + packed(*item)
+        rest = packed(*item)
     else:
         raise WrongType(f"a record is bytes, not {type(item).__name__}")
     return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
 def packed(data: bytes, _key: bytes, sender: bytes, time_ns: int) -> bytes:
-    """An entry of a KEYED queue, but for its key, in the fewest bytes."""
-    return _pack_facts(time_ns, len(sender)) + sender + data
+    """An entry of a KEYED queue, but for its key, as the value under its LMDB key without the checksum."""
+    return _pack_full(FULL, time_ns, len(sender)) + sender + data
 
 
-def unpacked(there: bytes, key: bytes, start: int = 0) -> Entry:
-    """The entry that :func:`packed` has packed; it begins at ``start``."""
-    time_ns, size = _unpack_facts(there, start)
-    start += 9
-    return _new(Entry, (there[start + size :], key, there[start : start + size], time_ns))
+def unpacked(there: bytes, key: bytes) -> Entry:
+    """The entry that :func:`packed` has packed."""
+    _, time_ns, size = _unpack_full(there)
+    start = 10 + size
+    return _new(Entry, (there[start:], key, there[10:start], time_ns))
 
 
 def packed_size(there: bytes) -> int:
     """The bytes of data of an entry that :func:`packed` has packed."""
-    return len(there) - 9 - there[8]
+    return len(there) - 10 - there[9]
 
 
 def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tuple[bytes, bytes]]]:
@@ -229,7 +230,7 @@ def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
     if kind == ONE:  # most of them
         return [rest[1:]]
     if kind == FULL:
-        return [unpacked(rest, key[8:-8], 1)]
+        return [unpacked(rest, key[8:-8])]
     if kind == MANY:
         return _split(rest)
     if kind == LONG:

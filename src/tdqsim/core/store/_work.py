@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from weakref import ref
 
 from tdqsim.core.store._layout import (
-    FULL,
+    EQ,
     INLINE,
     MAX_DATA,
     Entry,
@@ -492,19 +492,21 @@ class KeyedWork(LifoWork):
 
     def _find(self, search: SearchOrder | None, key: bytes) -> Entry | None:
         first = self.first(search, key)
-        return None if first is None else self.mark(*first)
+        return None if first is None else self.mark(first)
 
     def first(self, search: SearchOrder | None, key: bytes) -> StoredValue | None:
         """The committed entry that a take would return, or None."""
         if self.cleared:
             return None
-        queue, taken = self.queue, self.taken_keys
+        queue, taken, ahead = self.queue, self.taken_keys, self.known.ahead
+        while ahead and ahead[-1][0] in taken:
+            ahead.pop()
+        if ahead and search is EQ and ahead[-1][0][8:-8] == key and self.known.now is queue.now:
+            return ahead[-1]
         for start, stop in queue.spans(search, key):
             now, low, high, most, ahead = self.known
             known = low <= start <= high and now is queue.now
             if known:
-                while ahead and ahead[-1][0] in taken:
-                    ahead.pop()
                 known = not ahead or start <= ahead[-1][0]  # else this search leaves an entry out
             if not known or not ahead:
                 most = min(2 * most, AHEAD) if high in taken else 1
@@ -516,10 +518,11 @@ class KeyedWork(LifoWork):
                 return ahead[-1]
         return None
 
-    def mark(self, key: bytes, value: bytes) -> Entry:
+    def mark(self, first: StoredValue) -> Entry:
         """Take the entry that :meth:`first` has returned."""
-        items, long = self.queue.items_of(key, value, self.queue.piece)
-        entry: Entry = items[0]
+        key, value = first
+        entry: Entry
+        (entry,), long = self.queue.items_of(key, value, self.queue.piece)
         self.taken_keys[key] = len(entry.data), long
         return entry
 
@@ -530,11 +533,10 @@ class KeyedWork(LifoWork):
         return first, last + len(items), size
 
     def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[tuple[bytes, bytes]]) -> int:
-        total, prefix = 0, entry_prefix(number)
+        total, prefix, put = 0, entry_prefix(number), txn.put
         for place, (key, one) in enumerate(items, seq + 1):
             at = keyed_entry_key(prefix, key, place)
             size = packed_size(one)
-            long = size > INLINE
-            txn.put(at, self.queue.durable.put_long(txn, at, unpacked(one, key)) if long else seal(at, FULL + one))
+            put(at, seal(at, one) if size <= INLINE else self.queue.durable.put_long(txn, at, unpacked(one, key)))
             total += size
         return total
