@@ -10,7 +10,7 @@ import pytest
 
 from tdqsim import Condition, Region, Task, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics.ship.sysplex import Sysplex
-from tdqsim.definitions import Definitions
+from tdqsim.definitions import Definitions, define_program
 from tdqsim.report.flows import FlowCounts, Flows
 from tdqsim.report.history_sections import add_flows
 from tdqsim.report.topology import Site
@@ -145,6 +145,58 @@ def test_a_shipped_record_is_followed_into_the_other_region() -> None:
     plex.close()
     assert counted(flows)["FARQ", "CSMI"] == {"ships": 2}
     assert counted(flows)["CSMI", "NEAR"] == {"records": 2}
+
+
+def test_the_picture_and_the_table_say_what_each_flow_is() -> None:
+    counts, mirror, flows = FlowCounts(), FlowCounts(), Flows()
+    for command, resource, condition, number in (
+        ("WRITEQ TD", "FARQ", "NORMAL", 2), ("READQ TD", "FARQ", "NORMAL", 1), ("DELETEQ TD", "HERE", "NORMAL", 1),
+        ("WRITEQ TD", "HERE", "NOSPACE", 2), ("WRITEQ TD", "HERE", "IOERR", 1), ("LINK", "PRICE", "NORMAL", 3),
+        ("LINK", "LOCAL", "NORMAL", 1),
+    ):  # fmt: skip
+        counts.command("SHIP", command, resource, condition, number)
+    mirror.tasks["CSMI"] = 1
+    given = [
+        define_tdqueue(name="FARQ", remotesystem="CICB"), define_connection(name="CICB", netname="FARAPPL"),
+        define_program(name="PRICE", remotesystem="CICB"), define_program(name="LOCAL", remotesystem="CICA"),
+    ]  # fmt: skip
+    flows.define("R", "CICA", Definitions.of(given))
+    flows.add("R", counts)
+    flows.add("FARAPPL", mirror)
+    flows.ship()
+    assert flows.table().rows == [
+        ("FARAPPL", "transaction CSMI", "remote queue FARQ", 0, 0, "ships 1", ""),
+        ("R", "program PRICE", "transaction CSMI", 0, 0, "ships 3", ""),
+        ("R", "remote queue FARQ", "transaction CSMI", 0, 0, "ships 2", ""),
+        ("R", "remote queue FARQ", "transaction SHIP", 1, 0, "", ""),
+        ("R", "transaction SHIP", "program LOCAL", 0, 1, "", ""),
+        ("R", "transaction SHIP", "program PRICE", 0, 3, "", ""),
+        ("R", "transaction SHIP", "queue HERE", 0, 0, "deletes 1", "IOERR 1, NOSPACE 2"),
+        ("R", "transaction SHIP", "remote queue FARQ", 2, 0, "", ""),
+    ]
+    ship, far, price = "R/transaction/SHIP", "R/queue/FARQ", "R/program/PRICE"
+    rates = {(ship, far): 0.1, (far, ship): 10.0, (ship, price): 0.09}
+    assert [(arrow.how, arrow.label, arrow.bad) for arrow in flows.diagram(rates=rates).arrows] == [
+        ("records", "2 · 0.1/s", ""), ("records", "1 · 10/s", ""), ("deletes", "deletes 1", "3 failed"),
+        ("starts", "starts 3", ""), ("starts", "starts 1", ""), ("ships", "ships 2", ""), ("ships", "ships 1", ""),
+        ("ships", "ships 3", ""),
+    ]  # fmt: skip
+
+
+def test_a_joined_box_has_neither_page_nor_target_and_what_differs_is_not_joined() -> None:
+    counts, flows = FlowCounts(), Flows()
+    for number in "123":
+        counts.command(f"JOB{number}", "QSNDDTAQ", "DATA", "NORMAL")
+        counts.command("FILL", "WRITEQ TD", f"FAR{number}", "NORMAL")
+        counts.command(f"PAY{number}", "WRITEQ TD", f"OWN{number}", "NORMAL")
+        flows.know("R", f"FAR{number}", "remote queue", "FARAPPL")
+    flows.add("R", counts)
+    boxes = flows.diagram(join=True, link=lambda node: node.name).boxes
+    assert {box.name for box in boxes} == {
+        "DATA", "FAR1..FAR3", "FILL", "JOB1", "JOB2", "JOB3", "OWN1", "OWN2", "OWN3", "PAY1", "PAY2", "PAY3",
+    }  # fmt: skip
+    (joined,) = (box for box in boxes if box.members)
+    assert (joined.href, [line.text for line in joined.lines]) == ("", ["3 remote queues"])
 
 
 def test_queues_that_are_alike_are_one_box_with_their_sum() -> None:
