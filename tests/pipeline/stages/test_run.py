@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -121,10 +122,16 @@ def test_a_finished_run_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert again.digest == first.digest
 
 
-@pytest.mark.parametrize("other", [{"seed": 1}, {"regions": 3}, {"records": 90}], ids=str)
+@pytest.mark.parametrize(
+    "other",
+    [{"seed": 1}, {"regions": 3}, {"records": 90}, {"piece_bytes": 7_000}, {"commands": True}],
+    ids=str,
+)
 def test_other_arguments_begin_anew(tmp_path: Path, other: dict[str, int]) -> None:
     request = RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100)
     first = run_job(request)
+    if "piece_bytes" in other:  # this matters for a run that was killed before its replay
+        shutil.rmtree(tmp_path / "run" / "manifest" / "replay")
     again = run_job(replace(request, **other))  # type: ignore[arg-type]
     fresh = run_job(replace(request, **other, out=tmp_path / "fresh"))  # type: ignore[arg-type]
     assert (again.ok, again.digest, again.figures) == (True, fresh.digest, fresh.figures)

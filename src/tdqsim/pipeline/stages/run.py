@@ -239,9 +239,8 @@ def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     """A digest of everything that the outcome depends on."""
     content = {name: stamp(path) for name, path in files.items()}
     return digest_of(
-        content, code_of(request.directory), request.regions, request.buckets, request.seed, request.commands,
-        request.piece_bytes,
-    )  # fmt: skip
+        content, code_of(request.directory), request.regions, request.buckets, request.seed, request.piece_bytes
+    )
 
 
 def _pieces(job: SpreadJob, request: RunRequest, files: Mapping[str, Path]) -> list[Piece]:
