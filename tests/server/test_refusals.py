@@ -83,12 +83,14 @@ def test_the_ordinary_course_of_a_program_is_no_incident(host: Host) -> None:
 def test_a_refusal_that_ends_its_task_is_an_abend_only(host: Host) -> None:
     region = host.region("PAYREGN")
     host.engine.submit(lambda: region.start(refused_write, transid="POST")).result(60)
+    host.engine.submit(lambda: host.engine.dispatcher.clock.advance(1)).result(60)
+    run(host, lambda task: task.writeq_td("GONE", b"x", nohandle=True))
     for queue in ("OFFQ", "NONE"):
         with pytest.raises(Abend):
             host.engine.submit(
                 lambda queue=queue: region.start(lambda task: task.writeq_td(queue, b"x"), transid="POST").result()
             ).result(60)
-    assert [(each["resource"], each["count"]) for each in listed(host)] == [("OFFQ", 1)]
+    assert [(each["resource"], each["count"]) for each in listed(host)] == [("OFFQ", 1), ("GONE", 1)]  # newest last
 
 
 def test_an_operator_sees_the_answer_and_makes_no_incident(host: Host) -> None:

@@ -157,10 +157,11 @@ class RefusedCommands:
         if of_task != task or ABEND_CODES.get(Resp[key[-1]]) != code:
             return False
         self._last = None
-        if before is not None:
-            self._groups[key] = before
+        if before is None:
+            del self._groups[key]
         else:
-            self._groups.pop(key, None)
+            self._groups[key] = before
+            self._groups = OrderedDict(sorted(self._groups.items(), key=lambda item: item[1].last_ns))
         return before is None
 
     def now(self, time_ns: int) -> list[RefusedGroup]:
