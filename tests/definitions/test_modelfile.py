@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tdqsim.definitions.modelfile import read_model, read_plain, read_private
+from tdqsim.definitions import read_model, read_plain, read_private
 from tdqsim.errors import DefinitionError
 
 

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions.imports import expand as expand
     from tdqsim.definitions.machine import Machine as Machine
     from tdqsim.definitions.modelfile import read_model as read_model
-    from tdqsim.definitions.modelfile import read_plain as read_plain
     from tdqsim.definitions.modelfile import read_private as read_private
     from tdqsim.definitions.other import OtherResource
     from tdqsim.definitions.policyfile import PolicyFile as PolicyFile
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.yamltext import MapNode as MapNode
     from tdqsim.definitions.yamltext import ScalarNode as ScalarNode
     from tdqsim.definitions.yamltext import node_at as node_at
+    from tdqsim.definitions.yamltext import read_plain as read_plain
     from tdqsim.definitions.yamltext import read_yaml as read_yaml
 
 # Names that are imported as themselves are for other packages of this repository, without a promise.
@@ -181,9 +181,9 @@ __getattr__, __dir__ = lazy_names(
         ".tranclass": ("Tranclass",),
         ".transaction": ("Transaction",),
         ".tsmodel": ("Tsmodel",),
-        ".yamltext": ("ListNode", "MapNode", "ScalarNode", "node_at", "read_yaml"),
+        ".yamltext": ("ListNode", "MapNode", "ScalarNode", "node_at", "read_plain", "read_yaml"),
         ".bms": ("Mapset", "parse_bms"),
         ".machine": ("Machine",),
-        ".modelfile": ("read_model", "read_plain", "read_private"),
+        ".modelfile": ("read_model", "read_private"),
     },
 )

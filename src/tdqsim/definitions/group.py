@@ -32,7 +32,7 @@ from tdqsim.core.named import NamedTuple
 from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_plain, read_yaml
 from tdqsim.errors import DefinitionError, Problem, WrongType
 from tdqsim.facts import LIMITS
 
@@ -304,20 +304,7 @@ def read_text(path: Path) -> str:
     Raises:
         DefinitionError: it cannot be read, is too long, or is not UTF-8.
     """
-    limit = LIMITS["definition_file_bytes"]
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limit + 1)
-    except OSError as error:
-        raise DefinitionError([Problem(str(path), 0, "", "", "", f"cannot be read: {error.strerror}")]) from error
-    if len(data) > limit:
-        raise DefinitionError([Problem(str(path), 0, "", "", "", f"is longer than {limit} bytes")])
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"is not UTF-8 text (byte X'{data[error.start]:02X}')"
-        raise DefinitionError([Problem(str(path), line, "", "", "", message)]) from None
+    return read_plain(path, LIMITS["definition_file_bytes"])
 
 
 class _FileReader:

@@ -11,14 +11,10 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tdqsim.core.portable import OWN_FILE
-from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, node_at, read_yaml
+from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, decoded, node_at, read_plain, read_yaml, refuse_file
 from tdqsim.errors import DefinitionError, Problem
 
 M = TypeVar("M", bound=BaseModel)
-
-
-def _refuse(path: Path, message: str) -> DefinitionError:
-    return DefinitionError([Problem(str(path), 0, "", "", "", message)])
 
 
 def read_private(path: Path, limit: int) -> str:
@@ -31,49 +27,25 @@ def read_private(path: Path, limit: int) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | OWN_FILE | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise _refuse(path, f"cannot be read: {error.strerror}") from error
+        raise refuse_file(path, f"cannot be read: {error.strerror}") from error
     try:
         _check_private(path, os.fstat(descriptor))
         with open(descriptor, "rb", closefd=False) as file:
-            return _decoded(path, file.read(limit + 1), limit)
+            return decoded(path, file.read(limit + 1), limit)
     finally:
         os.close(descriptor)
 
 
 def _check_private(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise _refuse(path, "is not a regular file")
+        raise refuse_file(path, "is not a regular file")
     if not hasattr(os, "geteuid"):
         return  # a system without owners and modes: access control lists protect files there, which Python cannot read
     if status.st_uid not in (os.geteuid(), 0):
-        raise _refuse(path, f"belongs to user {status.st_uid}, not to this one")
+        raise refuse_file(path, f"belongs to user {status.st_uid}, not to this one")
     if status.st_mode & 0o077:
         mode = stat.S_IMODE(status.st_mode)
-        raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; correct it by chmod 600")
-
-
-def read_plain(path: Path, limit: int = 1_048_576) -> str:
-    """The text of a file without secrets.
-
-    Raises:
-        DefinitionError: it cannot be read, is too long, or is not UTF-8.
-    """
-    try:
-        with path.open("rb") as file:
-            return _decoded(path, file.read(limit + 1), limit)
-    except OSError as error:
-        raise _refuse(path, f"cannot be read: {error.strerror}") from error
-
-
-def _decoded(path: Path, data: bytes, limit: int) -> str:
-    if len(data) > limit:
-        raise _refuse(path, f"is longer than {limit} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"is not UTF-8 text (byte X'{data[error.start]:02X}')"
-        raise DefinitionError([Problem(str(path), line, "", "", "", message)]) from None
+        raise refuse_file(path, f"has mode {mode:04o}, so that others can read or write it; correct it by chmod 600")
 
 
 def read_model(path: Path, text: str, model: type[M], *, secrets: bool = False) -> M:

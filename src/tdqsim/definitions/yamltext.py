@@ -7,6 +7,7 @@ their line numbers for later messages. :mod:`tdqsim.definitions.yaml_reader` mak
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from tdqsim.core.named import NamedTuple
@@ -84,3 +85,33 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
     from tdqsim.definitions.yaml_reader import read  # noqa: PLC0415  (PyYAML is slow to import)
 
     return read(text, file, longest or LIMITS["definition_value_length"])
+
+
+def refuse_file(path: Path, message: str) -> DefinitionError:
+    """The error of a file as a whole."""
+    return DefinitionError([Problem(str(path), 0, "", "", "", message)])
+
+
+def read_plain(path: Path, limit: int = 1_048_576) -> str:
+    """The text of a file without secrets.
+
+    Raises:
+        DefinitionError: it cannot be read, is too long, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            return decoded(path, file.read(limit + 1), limit)
+    except OSError as error:
+        raise refuse_file(path, f"cannot be read: {error.strerror}") from error
+
+
+def decoded(path: Path, data: bytes, limit: int) -> str:
+    """The text of a file's data; see :func:`read_plain`."""
+    if len(data) > limit:
+        raise refuse_file(path, f"is longer than {limit} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8 text (byte X'{data[error.start]:02X}')"
+        raise DefinitionError([Problem(str(path), line, "", "", "", message)]) from None

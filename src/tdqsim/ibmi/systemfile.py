@@ -34,7 +34,8 @@ from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, define_dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
-from tdqsim.definitions.modelfile import line_of, read_model, read_plain
+from tdqsim.definitions.modelfile import line_of, read_model
+from tdqsim.definitions.yamltext import read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError, WrongValue
 from tdqsim.ibmi.authority import PasswordKeeper
 from tdqsim.ibmi.data import SYSTEM_NAME
