@@ -43,6 +43,7 @@ from tdqsim.cics.kernel.dumps import last_commands as _last_commands
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.dump import Dump, DumpedItem
+from tdqsim.cics.model.queue import IndirectTdQueue, IntraTdQueue
 from tdqsim.cics.queues.state_table import final_target
 from tdqsim.cics.spi.inquire_connection import CONNECTION
 from tdqsim.cics.spi.inquire_file import FILE
@@ -124,12 +125,18 @@ def queue(region: Region, name: str, *, records: bool = False) -> QueueState | N
 
 def depth(region: Region, name: str) -> int | None:
     """The number of committed records of an intrapartition queue; None if there is no such queue."""
-    return _state.numitems_of(core_of(region), name)
+    queue = core_of(region).tdqueues.get(name)
+    return queue.numitems if isinstance(queue, IntraTdQueue) else None
 
 
 def aliases(region: Region, name: str) -> Iterator[str]:
     """The name of a queue and the names of its targets, as long as these are aliases; each name once."""
-    return _state.names_along(core_of(region), name)
+    queues, visited = core_of(region).tdqueues, set[str]()
+    while name and name not in visited:
+        visited.add(name)
+        yield name
+        queue = queues.get(name)
+        name = queue.indirectname if isinstance(queue, IndirectTdQueue) else ""
 
 
 def records(
@@ -238,7 +245,7 @@ def space(region: Region) -> tuple[int, int]:
 
 def links(region: Region) -> Iterator[LinkState]:
     """The connections to other regions: the ``name`` of each, its ``netname``, and whether it is ``acquired``."""
-    return _state.link_states(core_of(region))
+    return (LinkState(name, link.netname, link.acquired) for name, link in core_of(region).links.items())
 
 
 # -- tasks, units of work, waits --------------------------------------------------------------------------------------
@@ -250,8 +257,8 @@ def tasks(region: Region) -> Iterator[TaskState]:
 
 
 def units(region: Region) -> Iterator[UnitState]:
-    """The units of work in flight, shunted or in doubt."""
-    return _state.unit_states(core_of(region))
+    """The units of work in flight, then those that are shunted or in doubt, each in order of age."""
+    return map(_state.unit_state, core_of(region).units_of_work())
 
 
 def last_commands(region: Region, number: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tdqsim.cics.inspection.state import QueueState, intra_states, tasks_of, waiting_facility
+from tdqsim.cics.inspection.state import QueueState, intra_states, tasks_of
 from tdqsim.cics.inspection.waits import blocked
 from tdqsim.cics.internals import core_of
 
@@ -113,9 +113,11 @@ def _lost(region: Region, now: QueueState) -> str:
     level, count = now.level, now.numitems
     if not level or count < level:
         return ""
-    if any(task.queue == now.name for task in tasks_of(core_of(region))) or (
-        now.cycle and waiting_facility(core_of(region), now.name)
-    ):
+    core = core_of(region)
+    if any(task.queue == now.name for task in tasks_of(core)):
         return ""
+    requests = (request for facility in core.facilities.values() for request in facility.requests)
+    if now.cycle and any(getattr(request, "queue", None) is core.tdqueues[now.name] for request in requests):
+        return ""  # the cycle waits for its terminal or connection
     state = "its cycle is on, but the cycle's task has ended" if now.cycle else "no cycle is on"
     return f"queue {now.name} holds {count} records at trigger level {level}, but starts no task: {state}"

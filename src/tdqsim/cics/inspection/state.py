@@ -29,7 +29,7 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim.cics.model.lock import Lock
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.core.fiber import Fiber
 
@@ -374,33 +374,6 @@ def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueSt
     return None if queue is None else queue_state(queue, records=records)
 
 
-def numitems_of(region: RegionData, name: str) -> int | None:
-    """The number of (committed) records of an intrapartition queue; None if there is no such queue."""
-    queue = region.tdqueues.get(name)
-    return queue.numitems if isinstance(queue, IntraTdQueue) else None
-
-
-def waiting_facility(region: RegionData, name: str) -> Facility | None:
-    """The terminal or connection for which the ATI cycle of a queue waits to start its task, or None."""
-    queue = region.tdqueues.get(name)
-    requested = (
-        facility
-        for facility in region.facilities.values()
-        if any(getattr(request, "queue", None) is queue for request in facility.requests)
-    )
-    return next(requested, None)
-
-
-def names_along(region: RegionData, name: str) -> Iterator[str]:
-    """The name of a queue and the names of its targets, as long as these are aliases; each name once."""
-    visited: set[str] = set()
-    while name and name not in visited:
-        visited.add(name)
-        yield name
-        queue = region.tdqueues.get(name)
-        name = queue.indirectname if isinstance(queue, IndirectTdQueue) else ""
-
-
 # -- tasks and units of work ------------------------------------------------------------------------------------------
 
 
@@ -429,11 +402,6 @@ def _task(task: TaskData, fiber: Fiber | None) -> TaskState:
     )
 
 
-def unit_states(region: RegionData) -> Iterator[UnitState]:
-    """The units of work in flight, then the shunted ones, each in order of age."""
-    return map(unit_state, region.units_of_work())
-
-
 def unit_state(uow: UnitOfWork) -> UnitState:
     """The present state of one unit of work; one that is INFLIGHT is ACTIVE even if its task waits."""
     return UnitState(
@@ -451,11 +419,3 @@ def unit_state(uow: UnitOfWork) -> UnitState:
             WorkState(queue.name, work.reads, len(work.written), work.deleted) for queue, work in uow.works.items()
         ),
     )
-
-
-# -- connections ------------------------------------------------------------------------------------------------------
-
-
-def link_states(region: RegionData) -> Iterator[LinkState]:
-    """The connections of a region to other regions."""
-    return (LinkState(name, link.netname, link.acquired) for name, link in region.links.items())
