@@ -70,7 +70,6 @@ class Opt(NamedTuple):
 
 
 # Types for the signatures of commands. ``help()`` shows these names; the docstring of Task explains them.
-Name1 = Annotated[str, Opt("name", 1)]
 Name1OrNone = Annotated[str | None, Opt("name", 1)]
 Name4 = Annotated[str, Opt("name", 4)]
 Name4OrNone = Annotated[str | None, Opt("name", 4)]

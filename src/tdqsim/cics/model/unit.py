@@ -445,13 +445,13 @@ class UnitOfWork:
         if late is not None:
             raise late
 
-    def shunt(self, *, link: str = "", waitcause: Cvda = Cvda.CONNECTION) -> None:
+    def shunt(self, *, link: str = "") -> None:
         """Wait for the coordinator without a task: with WAITACTION(REJECT) the locks become retained."""
         if self.state is not _INDOUBT:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
         region = self._region
         self.link = link or self.link
-        self._become_shunted(waitcause)
+        self._become_shunted(Cvda.CONNECTION)
         late = None
         try:
             late = region.committer.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)

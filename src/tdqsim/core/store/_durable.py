@@ -228,12 +228,12 @@ class Durable:
         if refusal:
             raise StoreFull(refusal)
 
-    def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
+    def room_for(self, nbytes: int) -> str:
         """The reason why a record with this many bytes of data and sender would be refused; empty if it would not be.
 
         The file may grow; nothing else changes.
         """
-        return self._refusal(self.room.cost(nbytes, keyed=keyed))
+        return self._refusal(self.room.cost(nbytes))
 
     def _refusal(self, cost: int) -> str:
         """Try to free room for a charge; returns the reason why there is none, or an empty string."""

@@ -82,10 +82,10 @@ class Checks:
         self.add("every record as expected, in its order", not differences, shown)
 
 
-def few(findings: Mapping[str, str], most: int = 3) -> str:
-    """The first few findings, and the number of the others."""
-    shown = "; ".join(f"{name}: {text}" for name, text in list(findings.items())[:most])
-    return shown + (f"; and {len(findings) - most} more" if len(findings) > most else "")
+def few(findings: Mapping[str, str]) -> str:
+    """The first three findings, and the number of the others."""
+    shown = "; ".join(f"{name}: {text}" for name, text in list(findings.items())[:3])
+    return shown + (f"; and {len(findings) - 3} more" if len(findings) > 3 else "")
 
 
 def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
