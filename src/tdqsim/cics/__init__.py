@@ -16,7 +16,6 @@ from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.queues.exits import ExitPoint, ExitProgram
 from tdqsim.cics.region import Region
 from tdqsim.cics.region_arguments import SecurityOptions, StartOptions, SystemOptions
-from tdqsim.cics.spi.csd import Csd, InstallIncomplete
 from tdqsim.cics.spi.inquire_task import TaskListInfo
 from tdqsim.facts.inquiries import (
     ConnectionInfo,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.racf import RacfPolicy
     from tdqsim.cics.queues.exited import CommandExit, DataExit, RequestExit
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.cics.spi.csd import Csd, InstallIncomplete
     from tdqsim.cics.text.ceci import ceci
     from tdqsim.cics.text.cemt import cemt
     from tdqsim.cics.text.cemt_request import CemtError
@@ -92,6 +92,7 @@ __getattr__, __dir__ = lazy_names(
         "tdqsim.cics.kernel.racf": ("RacfPolicy",),
         "tdqsim.cics.queues.exited": ("CommandExit", "DataExit", "RequestExit"),
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
+        "tdqsim.cics.spi.csd": ("Csd", "InstallIncomplete"),
         "tdqsim.cics.text.ceci": ("ceci",),
         "tdqsim.cics.text.cemt": ("cemt",),
         "tdqsim.cics.text.cemt_request": ("CemtError", "parse_cemt"),

@@ -61,7 +61,6 @@ from tdqsim.cics.region_arguments import (
     security_policy,
 )
 from tdqsim.cics.region_core import RegionCore, begin, end, give_up_start
-from tdqsim.cics.spi.csd import csd_of
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.cics.spi.csd import Csd
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
     from tdqsim.datasets import DataSetDirectory, JobLog
     from tdqsim.definitions.regionfile import RegionFile
@@ -286,12 +286,11 @@ class Region(RegionBase):
         tasks: the tasks that have begun and not ended, by number.
         statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`; ``abends`` counts the tasks that abended.
         recovery: how it started, and its units of work; see :class:`~tdqsim.cics.region.Recovery`.
-        csd: the definitions that its store keeps in groups and lists; see :class:`~tdqsim.cics.spi.csd.Csd`.
     """
 
     __slots__ = (
-        "clock", "csd", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery", "resources",
-        "screens", "statistics", "store", "tasks", "tdqueues", "ts",
+        "_csd", "clock", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery",
+        "resources", "screens", "statistics", "store", "tasks", "tdqueues", "ts",
     )  # fmt: skip
 
     _core: RegionCore
@@ -354,7 +353,8 @@ class Region(RegionBase):
         self.resources, self.recovery = Resources(core), Recovery(core, core.recovery, self._check)
         self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
         self.ts, self.files, self.screens = core.ts, core.files, core.screens
-        self.notices, self.csd = core.notices, csd_of(core, self._check)
+        self.notices = core.notices
+        self._csd: Csd | None = None
 
     @classmethod
     @explains_wrong_types
@@ -417,6 +417,15 @@ class Region(RegionBase):
         self._core.set_security(policy)
 
     # -- resources ------------------------------------------------------------------------------------------------
+
+    @property
+    def csd(self) -> Csd:
+        """The definitions that its store keeps in groups and lists; see :class:`~tdqsim.cics.spi.csd.Csd`."""
+        if self._csd is None:
+            from tdqsim.cics.spi.csd import csd_of  # noqa: PLC0415  (few regions use it)
+
+            self._csd = csd_of(self._core, self._check)
+        return self._csd
 
     def load_handlers(self, *modules: str) -> None:
         """Import modules and the handlers that transactions name by import path.

@@ -48,7 +48,6 @@ from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import RegionOptions, StartOptions, as_definitions
 from tdqsim.cics.region_arguments import dfhintra as dfhintra_sizes
 from tdqsim.cics.region_arguments import supplied as supplied_definitions
-from tdqsim.cics.spi.csd import csd_of
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.terminal import Screens
@@ -374,6 +373,8 @@ def _cold(
 
 def _of_lists(region: RegionCore, grplist: Iterable[str]) -> defs.Definitions:
     """The definitions in lists of the CSD; a notice says which lists are not there."""
+    from tdqsim.cics.spi.csd import csd_of  # noqa: PLC0415  (few regions have a group list)
+
     csd = csd_of(region, lambda _what: None)
     for name in grplist:
         if name not in csd.lists():
