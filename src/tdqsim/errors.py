@@ -9,7 +9,9 @@ data sets, layouts, and tests that wait for something that cannot happen.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from tdqsim.core.named import NamedTuple
 
 __all__ = [
     "ConversionError",

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import Resp
 
-_NAME: Final = re.compile(r"[A-Za-z0-9$@#/%&?!:|\"=,;<>.\-_\u00ac]{1,16}")
+_NAME: Final = r"[A-Za-z0-9$@#/%&?!:|\"=,;<>.\-_\u00ac]{1,16}"
 
 
 class Container:
@@ -59,7 +59,7 @@ def checked_name(name: str, resp: Resp, resp2: int) -> str:
         Condition: it has characters that are not allowed.
     """
     name = name.rstrip(" ")
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise Condition(
             resp, resp2, f"{name!r} is not a valid name: 1 to 16 letters, digits and some signs, without blanks"
         )

@@ -22,7 +22,7 @@ from tdqsim.facts.inquiries import TransactionInfo, TransactionOption
 Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4
 _DISCARD: Final = "DISCARD TRANSACTION"
-_OF_CICS: Final = re.compile("DFH|EYU|CJ[A-J]")
+_OF_CICS: Final = "DFH|EYU|CJ[A-J]"
 """How the programs of supplied transactions begin, whose names begin with C."""
 _NOTHING: Final = TransactionInfo()
 
@@ -125,7 +125,7 @@ def discard_transaction(task: TaskBase, transaction: Name4, *, nohandle: Flag = 
     """
     region, entry = task._region, _find(task, _DISCARD, transaction, Access.ALTER)
     name = entry.name
-    if name.startswith(RESERVED) and _OF_CICS.match(entry.program_name):
+    if name.startswith(RESERVED) and re.match(_OF_CICS, entry.program_name):
         raise refusal(_DISCARD, "supplied", f"transaction {name} with program {entry.program_name} belongs to CICS")
     now = region.clock.time_ns()
     if any(each.transid == name and each.deadline_ns > now for each in region.starts.requests.values()):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from tdqsim.cics.kernel.authority import check_command, check_resource, may_use
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
@@ -27,6 +27,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.requests import refusal
+from tdqsim.core.named import NamedTuple
 from tdqsim.errors import WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.info import Info, Value

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from weakref import ref
 
+from tdqsim.core.named import NamedTuple
 from tdqsim.core.store._layout import (
     EQ,
     INLINE,
