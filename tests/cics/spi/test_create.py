@@ -74,7 +74,7 @@ def test_create_has_no_default_for_ddname_and_another_for_recordsize(reg):
     reg.create_tdqueue("NEWQ", "TYPE(EXTRA) DDNAME(NEWDD) DSNAME(DUMMY) RECORDFORMAT(FIXED) TYPEFILE(OUTPUT)")
     assert reg.inquire_tdqueue("NEWQ", "RECORDLENGTH").recordlength == int(rule("CREATE-RECORDSIZE").message)
     reg.writeq_td("NEWQ", b"of any length, as nothing says which")
-    reg.install([define_tdqueue(name="CEDA", type="EXTRA", dsname="DUMMY")])
+    reg.install([define_tdqueue(name="CEDA", type="EXTRA", dsname="DUMMY", opentime="DEFERRED")])
     info = reg.inquire_tdqueue("CEDA", "DDNAME", "RECORDLENGTH")
     assert (info.ddname, info.recordlength) == ("CEDA    ", 1)
     reg.create_tdqueue("MOST", "TYPE(EXTRA) DDNAME(X) DSNAME(DUMMY) RECORDSIZE(80)")
