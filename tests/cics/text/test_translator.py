@@ -245,6 +245,8 @@ def test_an_error_names_its_option_once(reg, length):
         ("WRITEQ TD QUEUE(PAYQ) FROM('A')", "no host variable PAYQ"),
         ("WRITEQ TD QUEUE('PAYQ') QUEUE('PAYQ') FROM('A')", "given twice"),
         ("WRITEQ TD QUEUE('PAYQ') FROM", "needs an argument"),
+        ("INQUIRE TDQUEUE NEXT TYPE(NUM)", "TDQUEUE needs an argument"),
+        ("ASKTIME ABSTIME", "ABSTIME needs an argument"),
         ("WRITEQ TD QUEUE('PAYQ') FROM(NUM)", "FROM must be bytes or text, not int"),
         ("WRITEQ TD QUEUE('PAYQ') FROM(DEC)", "FROM must be bytes or text, not Decimal"),
         ("WRITEQ TD QUEUE(5) FROM('A')", "QUEUE must be text, not int"),

@@ -224,7 +224,8 @@ class _Resolver:
             if option.word in words:
                 raise self.source.error(f"{option.word} is given twice", option.offset)
             words.add(option.word)
-            if option.word not in name or option.argument is not None or option.word in self.parameters:
+            is_option = option.word in self.parameters or option.word in self.receivers
+            if option.word not in name or option.argument is not None or is_option:
                 self._sort(option)
         self._check_missing(words)
         self._check_exclusive(words)
