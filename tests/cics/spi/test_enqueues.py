@@ -188,20 +188,21 @@ def test_a_wait_for_an_end_is_a_wait_for_the_pool_of_queues(reg):
 
 
 @pytest.mark.rule("UOWENQ-WAITER-DURATION")
-def test_a_waiter_without_a_unit_of_work_has_its_duration_too(reg):
+@pytest.mark.parametrize("take", [lambda task: task.enq("NAME"), lambda task: task.writeq_td("LOGQ", b"x")])
+def test_a_waiter_has_its_duration_and_as_an_owner_then_a_new_one(reg, take):
     with reg.task() as owner:
-        owner.enq("NAME")
+        take(owner)
         reg.clock.advance(100)
-        reg.start(lambda task: task.enq("NAME"))
+        reg.start(take)
         reg.run()
         reg.clock.advance(5)
         held, awaited = enqueues(reg)
         assert held["DURATION"] >= 105
         assert 5 <= awaited["DURATION"] < 100
         assert reg.inquire_task(awaited["TASKID"]).suspendtime == awaited["DURATION"]
-        reg.start(lambda task: (task.enq("NAME"), reg.clock.advance(7), shown.extend(enqueues(reg))))
+        reg.start(lambda task: (take(task), reg.clock.advance(7), shown.extend(enqueues(reg))))
         shown: list[dict[str, object]] = []
-        owner.deq("NAME")
+        owner.syncpoint()
         reg.run()
     assert [7 <= each["DURATION"] < 100 for each in shown if each["RELATION"] == "OWNER"] == [True]
 
