@@ -136,23 +136,27 @@ def test_a_snapshot_is_restored(api):
     assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]  # nothing was done
 
 
-@pytest.mark.parametrize("wrong", ["", "C1" * 5000])
-def test_a_snapshot_of_which_one_record_cannot_be_put_back_changes_nothing(api, wrong):
+@pytest.mark.parametrize(("wrong", "condition"), [("", "LENGERR"), ("C1" * 5000, "LENGERR"), ("C1", "SYSIDERR")])
+def test_a_snapshot_that_cannot_be_put_back_changes_nothing(api, wrong, condition):
     for queue in ("PAYQ", "LOGQ"):
         api.post(f"{REGION}/queues/{queue}/records", json=[{"text": "a"}, {"text": "b"}])
     api.patch(f"{REGION}/queues/LOGQ", json={"ENABLESTATUS": "DISABLED"})
+    if condition == "SYSIDERR":
+        fault = {"kind": "condition", "command": "DELETEQ TD", "queue": "LOGQ", "condition": condition}
+        assert api.put(f"{REGION}/faults", json=[fault]).status_code == 200
     bad = {"LOGQ": {"records": [{"text": "new"}]}, "PAYQ": {"records": [{"text": "new"}, {"hex": wrong}]}}
     answer = api.put(f"{REGION}/snapshot", json={"queues": bad})
-    assert (answer.status_code, answer.json()["condition"]) == (409, "LENGERR")
+    assert (answer.status_code, answer.json()["condition"]) == (409, condition)
     for queue in ("PAYQ", "LOGQ"):
         assert api.get(f"{REGION}/queues/{queue}/records").json()["records"] == ["a", "b"]
     assert api.get(f"{REGION}/queues/LOGQ").json()["ENABLESTATUS"]["cvda"] == "DISABLED"
 
 
 def test_a_snapshot_that_the_policy_forbids_for_one_queue_changes_nothing():
-    policy = AccessList(queues={"BREAKS": {"PAYQ": Access.UPDATE, "LOGQ": Access.READ}})
+    default = {"PAYQ": Access.UPDATE, "LOGQ": Access.UPDATE, "HIDE": Access.READ}
+    policy = AccessList(queues={"BREAKS": {"PAYQ": Access.UPDATE, "LOGQ": Access.READ}, "CICSUSER": default})
     host = Host()
-    queues = [define_tdqueue(name=name, type="INTRA") for name in ("LOGQ", "PAYQ")]
+    queues = [define_tdqueue(name=name, type="INTRA") for name in ("LOGQ", "PAYQ", "HIDE")]
     host.add(Region, queues, applid="PAYREGN", security=SecurityOptions(policy=policy, ressec="ALWAYS"))
     gate = Gate(Users([User("BREAKS", frozenset({Role.break_}))]), token="all")
     owner = {"Authorization": "Bearer all"}
@@ -162,6 +166,7 @@ def test_a_snapshot_that_the_policy_forbids_for_one_queue_changes_nothing():
             assert api.post(f"{REGION}/queues/PAYQ/seed", json=[{"text": "a"}]).status_code == 201
             given = {"queues": {"PAYQ": {"records": []}, "LOGQ": {"records": []}}}
             assert api.put(f"{REGION}/snapshot", json=given, headers=user).json()["condition"] == "NOTAUTH"
+            assert api.get(f"{REGION}/snapshot", headers=user).json()["condition"] == "NOTAUTH"  # HIDE
             assert api.get(f"{REGION}/queues/PAYQ/records").json()["records"] == ["a"]
     finally:
         host.stop()
