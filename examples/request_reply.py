@@ -52,7 +52,9 @@ def print_description(job: Job, name: str) -> None:
     job.call("QMHQRDQD", receiver, pack_binary(len(receiver)), encode("RDQD0100"), encode(f"{name:<10}{LIBRARY:<10}"))
     values = form.parse(bytes(receiver), job.page)
     for field in form.fields:
-        print(f"{field.offset:4}  {field.field:<40}{values[field.name]}")
+        value = values[field.name]
+        shown = f"X'{value.hex().upper()}'" if isinstance(value, bytes) else value
+        print(f"{field.offset:4}  {field.field:<40}{shown}".rstrip())
 
 
 def main() -> None:
