@@ -322,6 +322,10 @@ def test_stages_on_spark_against_the_work_of_the_local_engine(tmp_path: Path) ->
     Spark's includes its workers from their start, and all that its Java does after the session was made: the first plan
     as well. Making the session and the input does not count. With a core for each worker, this ratio is that of the wall
     time to the share of a core in the local engine's work.
+
+    What is above 1 is Spark and imports: with 200,000 records 3.0 to 3.6 s on a machine on which a bare PySpark program
+    of as many jobs and tasks of an empty function takes 2.1 to 3.0 s, and 3.1 to 3.3 s if its daemon imports what the
+    stages need.
     """
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     from tdqsim.pipeline.sessions import warm
@@ -350,7 +354,7 @@ def test_stages_on_spark_against_the_work_of_the_local_engine(tmp_path: Path) ->
     what = f"pipeline, stages of a card posting of {RECORDS:,} records on Spark, to the local engine's: processor time"
     print(f"\n{what}: {ratio:.2f} of {took}")
     if RECORDS >= STAGE_RECORDS:
-        hold(1.8, ratio, what, wanted=1.3)
+        hold(1.5, ratio, what, wanted=1.3)
 
 
 def test_card_posting_from_end_to_end(tmp_path: Path) -> None:
