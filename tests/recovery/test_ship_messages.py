@@ -206,14 +206,14 @@ STRANGE = {
         "REQUEST",
         {
             "key": "NEAR.01", "command": "LINK", "queue": "FARQ", "nosuspend": False, "userid": "X", "transid": "X",
-            "hops": 1, "dtimout_ns": -1,
+            "hops": 1, "dtimout_ns": -1, "length": 0,
         },
     ),
     "too many hops": (
         "REQUEST",
         {
             "key": "NEAR.01", "command": "READQ TD", "queue": "FARQ", "nosuspend": False, "userid": "X",
-            "transid": "X", "hops": 10**9, "dtimout_ns": -1,
+            "transid": "X", "hops": 10**9, "dtimout_ns": -1, "length": 0,
         },
     ),
 }  # fmt: skip

@@ -55,7 +55,7 @@ class Peer:
         if kind == "REQUEST":
             self.say(
                 kind, data=b"x", key=key, command="WRITEQ TD", queue=queue, nosuspend=False, userid="ANNA",
-                transid="MOVE", hops=1, dtimout_ns=-1,
+                transid="MOVE", hops=1, dtimout_ns=-1, length=0,
             )  # fmt: skip
         elif kind in ("COMMIT", "BACKOUT"):
             self.say(kind, key=key, urgent=False)
@@ -111,7 +111,7 @@ def test_a_link_that_is_accepted_a_second_time_takes_the_place_of_the_first(peer
     first.open(lambda _data: None, lost.append)
     peer.step("REQUEST")
     late = peer.frame("REQUEST", data=b"late", key=KEY, command="WRITEQ TD", queue="FARQ", nosuspend=False,
-                      userid="ANNA", transid="MOVE", hops=1, dtimout_ns=-1)  # fmt: skip
+                      userid="ANNA", transid="MOVE", hops=1, dtimout_ns=-1, length=0)  # fmt: skip
     peer.attach()
     assert len(lost) == 1
     with suppress(LinkDown):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.interval import StartOrder, take_start
-from tdqsim.cics.ship.messages import NEGATIVE, Fields
+from tdqsim.cics.ship.messages import Fields
 from tdqsim.cics.terminal.surrogate import RECEIVE, SEND
 from tdqsim.cics.ts.remote import TsReply, TsRequest
 from tdqsim.facts import Resp
@@ -27,8 +27,7 @@ def carry_out(task: Task, name: str, fields: Fields, data: bytes) -> bytes:
     """
     command, record = fields["command"], b""
     if command == "READQ TD":
-        length = int.from_bytes(data[:NEGATIVE], "big", signed=True) if data else None
-        record = task.readq_td(fields["queue"], length, nosuspend=fields["nosuspend"], nohandle=True)
+        record = task.readq_td(fields["queue"], fields["length"] or None, nosuspend=fields["nosuspend"], nohandle=True)
     elif command == "WRITEQ TD":
         task.writeq_td(fields["queue"], data, nohandle=True)
     elif command == "DELETEQ TD":

@@ -37,7 +37,7 @@ KINDS: Final[Kinds] = {
     "HELLO": {"applid": str},
     "REQUEST": {
         "key": str, "command": str, "queue": str, "nosuspend": bool, "userid": str, "transid": str, "hops": int,
-        "dtimout_ns": int,
+        "dtimout_ns": int, "length": int,
     },
     "REPLY": {"held": bool, **_FAILURE},
     "ABANDON": {"key": str},
@@ -52,9 +52,7 @@ KINDS: Final[Kinds] = {
     "ASK": {"key": str},
     "DECISION": {"decision": str},
 }  # fmt: skip
-"""Each kind's fields."""
-NEGATIVE: Final = 8
-"""The bytes of data in a REQUEST of READQ TD with a negative LENGTH, which they hold; any other one has none."""
+"""Each kind's fields. The ``length`` of a REQUEST is a negative LENGTH of READQ TD, which its owner refuses; else 0."""
 Fields = Mapping[str, Any]
 """The fields of one message, of the types in :data:`KINDS`."""
 ANSWERS: Final[Mapping[str, str]] = {

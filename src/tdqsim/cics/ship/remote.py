@@ -36,7 +36,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ship.branch import Branch
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, NEGATIVE, Fields, is_answer, raise_failure
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
 from tdqsim.core.fiber import WAIT, WaitMark, WaitQueue
@@ -341,9 +341,7 @@ class LinkEnd:
         nosuspend: bool = False,
     ) -> bytes:
         """See :class:`~tdqsim.cics.model.region.RegionLink`. The whole record comes back, whatever the area holds."""
-        request = self._request(task, command, queue, nosuspend=nosuspend)
-        if length is not None and length < 0:  # its owner refuses it, after all other checks
-            data = int(length).to_bytes(NEGATIVE, "big", signed=True)
+        request = self._request(task, command, queue, nosuspend=nosuspend, length=min(length or 0, 0))
         uow = task._uow
         try:
             branch = self._branch(uow)
@@ -356,11 +354,11 @@ class LinkEnd:
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
 
-    def _request(self, task: TaskData, command: str, name: str, *, nosuspend: bool = False) -> Fields:
+    def _request(self, task: TaskData, command: str, name: str, *, nosuspend: bool = False, length: int = 0) -> Fields:
         return {
             "command": command, "queue": name, "nosuspend": nosuspend, "userid": task.userid,
             "transid": task.transid, "hops": self._check_way(task),
-            "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns,
+            "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns, "length": length,
         }  # fmt: skip
 
     def ship_link(
