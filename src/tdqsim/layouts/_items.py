@@ -115,13 +115,6 @@ class Occurs:
     depending_on: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
 
-    def problem(self) -> str | None:
-        """The problem with the numbers of occurrences; None if there is none."""
-        low, high = self.minimum, self.maximum
-        if 1 <= high <= MAX_OCCURS and (low < high or (low == high and self.depending_on is None)):
-            return None
-        return f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, the minimum below the maximum"
-
     def count(self, value: object) -> int:
         """Return the number of occurrences for this value of the DEPENDING ON field.
 
@@ -142,6 +135,14 @@ class Occurs:
         if isinstance(value, str):
             return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
         return int(value) if isinstance(value, int | Decimal) else None
+
+
+def occurs_problem(occurs: Occurs) -> str | None:
+    """The problem with the numbers of an OCCURS clause; None if there is none."""
+    low, high = occurs.minimum, occurs.maximum
+    if 1 <= high <= MAX_OCCURS and (low < high or (low == high and occurs.depending_on is None)):
+        return None
+    return f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, the minimum below the maximum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +400,7 @@ class _Entry:
 
     def _checked_occurs(self, token: Token, low: int, high: int, depending: str | None) -> Occurs:
         occurs = Occurs(low, high, depending)
-        if problem := occurs.problem():
+        if problem := occurs_problem(occurs):
             raise bad(token.place, "OCCURS", problem)
         # 2 TO 5 without DEPENDING ON: no compiler accepts it; take the maximum
         return occurs if depending is not None else Occurs(high, high)

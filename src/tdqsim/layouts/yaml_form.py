@@ -26,7 +26,7 @@ from typing import Any
 import yaml
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._items import NAME_RULE, USAGES, ConditionName, DataItem, Occurs, Sign, is_name
+from tdqsim.layouts._items import NAME_RULE, USAGES, ConditionName, DataItem, Occurs, Sign, is_name, occurs_problem
 from tdqsim.layouts._offsets import place_items
 from tdqsim.layouts._source import SourcePlace, bad, read_bounded
 from tdqsim.layouts.codecs import Rules
@@ -245,7 +245,7 @@ class _Reader:
             high = self.number(keys["maximum"], "maximum")
             depending = self.scalar(keys["depending_on"], "depending_on")
         occurs = Occurs(low, high, depending)
-        if problem := occurs.problem():
+        if problem := occurs_problem(occurs):
             raise bad(self.place(node), "occurs", problem)
         return occurs
 
