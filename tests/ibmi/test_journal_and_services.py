@@ -100,6 +100,7 @@ def test_journals_refuse(officer):
         (lambda: officer.strjrnobj("APPLIB/WORK", "APPLIB/NOJRN"), "CPF9801"),
         (lambda: officer.strjrnobj("APPLIB/WORK", "NOLIB/JRN"), "CPF9810"),
         (lambda: officer.endjrnobj("APPLIB/WORK"), "CPF7031"),
+        (lambda: officer.endjrnobj("APPLIB/WORK", "APPLIB/NOJRN"), "CPF9801 Object NOJRN in library APPLIB not found"),
         (lambda: [officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN") for _ in range(2)], "CPF7030"),
     ):
         with pytest.raises(Exception, match=message):

@@ -128,13 +128,13 @@ def strjrnobj(job: JobCore, obj: str, jrn: str, *, library: str = "") -> None:
 
 
 @declare("ENDJRNOBJ")
-def endjrnobj(job: JobCore, obj: str, library: str = "", *, jrn: str = "*OBJ") -> None:
+def endjrnobj(job: JobCore, obj: str, jrn: str = "*OBJ", *, library: str = "") -> None:
     """End journaling a data queue.
 
     Args:
         obj: ``LIB/NAME``, or a name.
-        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
         jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
+        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
         EscapeMessage: CPF7031 it is not journaled, or to another journal, and those for finding queue and journal.
