@@ -374,6 +374,12 @@ def test_condition_names_of_figurative_constants_and_in_the_order_of_the_code_pa
     assert field.holds("HEX-A", "A")  # padded, not repeated
 
 
+def test_each_condition_name_of_a_field_is_asked_by_itself():
+    """Not found by its name, which took quadratic time for a field with thousands of them."""
+    layout = parse_copybook("01 R. 05 A PIC X. 88 SAME VALUE 'A'. 88 SAME VALUE 'B'.").record()
+    assert [found.remark for found in layout.found_in(b"\xc2")] == ["SAME"]
+
+
 def test_condition_names_of_a_group_and_of_numbers_with_a_comma():
     layout = parse_copybook(
         "01 R. 05 G. 88 YES VALUE 'AB'. 10 A PIC X. 10 B PIC X. 05 M PIC 9V9. 88 HALF VALUE 1,5. 05 FILLER PIC 9V9 VALUE 1,5."

@@ -158,11 +158,15 @@ class Field:
         """
         if isinstance(value, dict | list):
             raise ConversionError(f"{'.'.join(self.path)}.{condition}: give the text of the group, not its fields")
-        page = codepage(self.code_page or code_page)
         for known in self.conditions:
             if known.name.upper() == condition.upper():
-                return any(_between(self, value, low, high, page) for low, high in known.values)
+                return meets(self, known, value, codepage(self.code_page or code_page))
         raise UnknownName(f"{'.'.join(self.path)} has no condition name {condition!r}")
+
+
+def meets(field: Field, known: ConditionName, value: object, page: CodePage) -> bool:
+    """Return whether one of a field's condition names is true for a value in this code page."""
+    return any(_between(field, value, low, high, page) for low, high in known.values)
 
 
 def _between(field: Field, value: object, low: str, high: str | None, page: CodePage) -> bool:

@@ -22,7 +22,7 @@ from tdqsim.errors import ConversionError, LayoutError, UnknownName
 from tdqsim.layouts._items import Occurs
 from tdqsim.layouts._record import Contradiction, Decoder, Encoder, absent_fields, one_value
 from tdqsim.layouts.codecs import Rules
-from tdqsim.layouts.fields import CorruptField, Field, FieldType
+from tdqsim.layouts.fields import CorruptField, Field, FieldType, meets
 
 VariableOccurs = Literal["shift_record", "max_size"]
 
@@ -420,8 +420,8 @@ def _found(
 ) -> FieldFound:
     data = record[start : start + item.length]
     # None may also be a field that the record does not have, for which no condition name is true
-    names = [known.name for known in item.conditions if value is not None or (data and not any(data))]
-    holding = (name for name in names if item.holds(name, value, code_page=rules.code_page))
+    asked = item.conditions if value is not None or (data and not any(data)) else ()
+    holding = (known.name for known in asked if meets(item, known, value, rules.page(item)))
     return FieldFound(name, start, data.hex().upper(), value, wrong.get((name, start)) or ", ".join(holding))
 
 
