@@ -8,7 +8,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim import Abend, Region, define_tdqueue
-from tdqsim.cobol import CobolPrograms, CobolWarning
+from tdqsim.cobol import CobolError, CobolPrograms, CobolWarning
 from tdqsim.errors import DefinitionError, UsageError
 from tdqsim.facts import Cvda
 from tests.rules import rule
@@ -136,6 +136,35 @@ def test_numcheck_finds_what_the_machine_takes(workshop):
         assert run(workshop, "'  12'", "ADD 1 TO D MOVE D TO N", numcheck="WARN") == [b"000013"]
     with pytest.raises(Abend):
         run(workshop, "'  12'", "ADD 1 TO D", numcheck="ABEND")
+
+
+SCALED = """
+01 P PIC S9(3)PP COMP-3.
+01 Q PIC S9(4)P COMP-3 VALUE -12340.
+01 SHOWN PIC -(6)9.
+01 N PIC S9(7) SIGN TRAILING SEPARATE.
+01 Z PIC S9(3)PP SIGN LEADING VALUE 5600.
+01 B PIC 9(2)PPP COMP.
+01 AHEAD PIC SVPP99 VALUE .0012.
+01 W PIC 9(4) COMP.
+"""
+
+
+def test_numbers_whose_picture_has_p(workshop):
+    """The compiler counts P as a digit of the item, and the run-time then takes other digits than it has."""
+    steps = (
+        "MOVE 1200 TO P MOVE P TO SHOWN", "MOVE Q TO SHOWN", "ADD 300 TO P MOVE P TO SHOWN",
+        "MOVE Z TO P MOVE P TO SHOWN MOVE 1500 TO P", "MOVE 8870395 TO B MOVE B TO SHOWN",
+        "MOVE AHEAD TO W MOVE W TO SHOWN",
+    )  # fmt: skip
+    put = "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC\n"
+    computed = "COMPUTE N = P + 1\nIF P = 1500 EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC END-IF\nGOBACK."
+    workshop.program("SCALED", SCALED, "".join(f"{step}\n{put}" for step in steps) + computed)
+    workshop.run("SCALED")
+    assert workshop.out() == [b"   1200", b" -12340", b"   1500", b"   5600", b"  70000", b"      0", b"0001501+"]
+    workshop.program("BEFORE", "01 P PIC SVPP99 COMP-3.", "GOBACK.")
+    with pytest.raises(CobolError, match=r"BEFORE\.cbl: P PICTURE SVPP99 COMP-3: P before the digits"):
+        workshop.run("BEFORE")
 
 
 def test_a_policy_is_one_of_three(workshop):

@@ -174,6 +174,16 @@ void cob_move(cob_field *from, cob_field *to) {
     cob_field plain;
     unsigned char digits[DIGITS];
     REAL(void, cob_move, cob_field *, cob_field *);
+    if (from->attr != NULL && from->attr->type == COB_TYPE_NUMERIC_DISPLAY && from->attr->scale <= DIGITS &&
+        (int)COB_FIELD_SIZE(from) < from->attr->scale && to->attr != NULL && COB_FIELD_IS_NUMERIC(to)) {
+        /* P before the digits: of too few decimals of a binary item libcob makes an endless loop */
+        cob_field_attr whole = {COB_TYPE_NUMERIC_DISPLAY, from->attr->scale, from->attr->scale,
+                                from->attr->flags & COB_FLAG_HAVE_SIGN, NULL};
+        cob_field zeros = {whole.digits, digits, &whole};
+        real(from, &zeros);
+        real(&zeros, to);
+        return;
+    }
     if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
         (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && !is_plain(from)) {
         as_packed(from, digits);

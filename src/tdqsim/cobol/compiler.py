@@ -36,7 +36,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "35"
+_FORMAT: Final = "36"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -56,6 +56,11 @@ _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
 _PACKED: Final = re.compile(r"^cob_(?:cmp|get)_packed_int \(const cob_field \*f[^)]*\)\s*\{", re.MULTILINE)
 """The functions of a program that compare a packed item with a number, and that take one as a subscript."""
+_SCALED: Final = re.compile(r"(\bcob_field_attr a_\d+ =\s*\{0x1[0-2], *)(\d+)(, *)(-\d+),")
+"""The attributes of a number whose PICTURE ends in P, which the compiler counts as digits of the item: libcob
+would take other digits than the item has."""
+_FRACTION: Final = re.compile(r"^[0-9]+ +NUMERIC +[0-9]{2} +(\S+) +(S?V?P\S*) COMP-3\s*$", re.MULTILINE)
+"""A packed item whose PICTURE begins with P, in the listing. Its attributes do not tell how many digits it has."""
 _DOUBLEWORD: Final = 8
 _PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)(\[\d+\])?;", re.MULTILINE)
 """The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
@@ -463,6 +468,10 @@ def _make_one(
     # the listing leaves the source out: with it the compiler crashes or hangs on a long program
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
     _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
+    listed = (folder / f"{stem}.lst").read_text("utf-8", "surrogateescape")
+    if fractions := _FRACTION.findall(listed):
+        allowed = "P before the digits of a packed item is not supported; allowed are P after them, DISPLAY and COMP"
+        raise CobolError([f"{source}: {name} PICTURE {picture} COMP-3: {allowed}" for name, picture in fractions])
     outcomes = _prepare(folder, stem)
     _step([cobc, "-m", *options.arguments(), "-o", f"{stem}.so", f"{stem}.c"], unit, source)
     symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)
@@ -502,6 +511,7 @@ def _prepare(folder: Path, stem: str) -> list[int]:
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
         text = _PACKED.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
+        text = _SCALED.sub(lambda found: f"{found[1]}{int(found[2]) + int(found[4])}{found[3]}{found[4]},", text)
         addresses += "".join(_ADDRESSES.findall(text))
         text = _ADDRESSES.sub(r"#if 0\n\g<0>#endif\n", text)  # the text stays for read_symbols
         if (program := _LOCALS_OF.search(text)) is not None:
