@@ -601,6 +601,28 @@ def test_a_recoverable_request_that_comes_during_a_doubt_does_not_replace_the_on
     region.close()
 
 
+def test_data_that_a_task_in_doubt_has_retrieved_are_not_retrieved_again(runs: Runs) -> None:
+    region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        assert everything(task) == [b"once"]
+        branches.append(region.recovery.branch("TX1", task))
+
+    branches: list[Any] = []
+    ask(region, "FROM(D) REQID('RECONCE') TERMID('T001')", b"once")
+    run_what_is_due(region)
+    assert branches[0].prepare()
+    region.close(clean=False)
+    region = runs.begin()
+    ask(region, "FROM(D) TERMID('T001')", b"other")
+    run_what_is_due(region)
+    region.recovery.branch("TX1").commit()
+    run_what_is_due(region)
+    assert runs.seen == [("EMERGENCY", [b"other"], "T001")]
+    region.close()
+
+
 def test_a_start_whose_data_its_own_unit_of_work_has_retrieved_does_not_come_back(runs: Runs) -> None:
     region = runs.begin()
     got: list[bytes] = []
