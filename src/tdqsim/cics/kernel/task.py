@@ -111,7 +111,7 @@ class TaskBase(TaskData):
                 if self._unit is not None:
                     take_last_syncpoint(self)
                 if not self._settled:  # the program may have closed its region
-                    self._end(normal=True)
+                    self._end(True)
             except RegionClosed:
                 raise
             except Exception as last:  # noqa: BLE001
@@ -151,7 +151,7 @@ class TaskBase(TaskData):
             if dispatcher.thread != get_ident():
                 dispatcher.check_thread()
             if not self._settled:
-                self._end(normal=normal)
+                self._end(normal)
             if self._entered and self._settled:
                 self._block = None
         except WrongThread:
@@ -161,17 +161,17 @@ class TaskBase(TaskData):
                 self._region.task_manager.unfinished[self] = self._block
             raise
 
-    def _end(self, *, normal: bool) -> None:
+    def _end(self, normal: bool) -> None:
         self._ended = True
         self._queues = _NO_QUEUES
         try:
             if self._unit is not None:
                 take_rollback(self)
         finally:
-            self._leave_region(normal=normal)
+            self._leave_region(normal)
             self._settled = self._unit is None
 
-    def _leave_region(self, *, normal: bool) -> None:
+    def _leave_region(self, normal: bool) -> None:
         """After the end of its unit of work: apply QZEROs, free ENQs and the facility, continue the trigger cycle."""
         region = self._region
         region.tasks.pop(self.number, None)
@@ -195,7 +195,7 @@ class TaskBase(TaskData):
         if region.limits is not None:
             region.limits.left(self)
         if self._request is not None:
-            region.ati.task_ended(self._request, normal=normal)
+            region.ati.task_ended(self._request, normal)
             self._fiber = None  # no caller has the handle of a triggered task, so break the reference cycle
         if facility is not None:
             region.ati.serve(facility)

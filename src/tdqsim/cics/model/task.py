@@ -65,7 +65,7 @@ class TaskData:
     """
 
     __slots__ = (
-        "__dict__", "_dtimout_ns", "_ended", "_handles", "_outside", "_program", "_queues", "_region", "_request",
+        "__dict__", "_dtimout_ns", "_ended", "_outside", "_program", "_queues", "_region", "_request",
         "_startcode", "_unit", "_work", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
@@ -82,6 +82,7 @@ class TaskData:
     _entered = _implicit = _recorded = _settled = False
     _facility: Facility | None = None
     _fiber: Fiber | None = None
+    _handles = NO_HANDLES
     _level: ProgramLevel | None = None
     _qzero: Mapping[IntraTdQueue, int] = MappingProxyType({})
     _start_data: StartRequest | None = None
@@ -109,7 +110,6 @@ class TaskData:
         self._startcode = startcode
         self._request = request
         self._outside = self._ended = False
-        self._handles = NO_HANDLES
         self._dtimout_ns = dtimout_ns
         self._unit: UnitOfWork | None = None
         self._queues: Mapping[str, RequestTarget] = region.directory.queues

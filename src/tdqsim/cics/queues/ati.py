@@ -151,7 +151,9 @@ class Ati:
             if queue.latched.facility != "FILE":  # the request exists, but may not have been served
                 self.serve(self._region.terminal_control.get(queue.latched.facility, queue.facilityid))
             return
-        self.schedule(queue.latched)
+        else:
+            latch = queue.latched
+        self.schedule(latch)
         queue.fire_at = NEVER
 
     def would_start(self, queue: IntraTdQueue, items: int) -> bool:
@@ -328,7 +330,8 @@ class Ati:
         queue = latch.queue
         if queue.recovstatus != "NO":
             self._region.committer.note(latch_key(queue), None)
-        queue.latched, queue.fire_at = None, queue.armed_at
+        queue.latched = None
+        queue.fire_at = queue.armed_at
         if latch.facility != "FILE":
             self._take_back(latch)
 
@@ -363,7 +366,7 @@ class Ati:
         """Whether the task of the queue's cycle has begun and not ended."""
         return any(task._request is queue.latched for task in self._region.tasks.values())
 
-    def task_ended(self, latch: Latch, *, normal: bool) -> None:
+    def task_ended(self, latch: Latch, normal: bool) -> None:
         """After the end of a triggered task, when its unit of work has ended and its QZEROs have taken effect."""
         queue = latch.queue
         if queue.latched is not latch:
