@@ -16,6 +16,7 @@ from tdqsim.cli import COMMANDS, main
 from tdqsim.cli.errors import CommandFailed, Exit, InputError
 from tdqsim.cli.failures import guarded
 from tdqsim.cobol import CobolMissing
+from tdqsim.core.spelling import VARIABLES
 from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
 from tdqsim.pipeline.java import JavaMissing
 from tests.cli.conftest import Tdq
@@ -89,6 +90,21 @@ def test_a_wrong_command_line_is_exit_code_2(tdq: Tdq, arguments: list[str], tex
     ended = tdq(*arguments)
     assert ended.code == 2
     assert text in ended.err
+
+
+def test_a_misspelt_environment_variable_is_named(tdq: Tdq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDQ_STROE", "st")
+    for other in ("TDQ_DATA", "TDQ_BENCH_ROUNDS", "TDQ_URL", "TDQ_ARCHIVE", "TDQ_PASSWORD2"):
+        monkeypatch.setenv(other, "no")
+    warned = "tdq: environment variable TDQ_STROE has no effect; did you mean TDQ_STORE?\n"
+    assert tdq("--version").err == tdq("guide").err == warned
+
+
+@pytest.mark.house
+def test_each_environment_variable_that_is_read_is_known() -> None:
+    sources = [path for path in (Path(__file__).parents[2] / "src").rglob("*") if path.suffix in (".py", ".java")]
+    read = {name for path in sources for name in re.findall(r'"(TDQ_\w+)"', path.read_text("utf-8"))}
+    assert read == VARIABLES
 
 
 def test_help_and_version_are_for_the_asking(tdq: Tdq) -> None:

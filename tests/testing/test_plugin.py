@@ -128,6 +128,13 @@ def test_a_misspelt_marker_is_refused_at_collection(pytester: pytest.Pytester) -
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_a_misspelt_environment_variable_is_named(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDQ_CAHCE", "cache")
+    assert "tdqsim: environment variable TDQ_CAHCE has no effect; did you mean TDQ_CACHE?" in run(
+        pytester, "def test_it(): pass"
+    )
+
+
 def test_a_test_without_definitions_is_told_so(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(tdq_region): tdq_region.writeq_td('PAYQ', b'x')\n")
     result = run_direct(pytester)
@@ -288,7 +295,7 @@ def test_it():
     loaded = {name.removeprefix("tdqsim.") for name in sys.modules if name.startswith("tdqsim")}
     others = {name for each in ("cobol", "client") for name in (each, f"{each}.pytest_plugin")}
     plugin = {"testing", "testing._frames_plugin", "testing._lazy_modules", "testing.plugin"}
-    assert loaded - others == {"tdqsim", "core", "core.collection", "core.own_frames", "errors", "lazy", *plugin}
+    assert loaded - others == {"tdqsim", "core", "core.collection", "core.named", "core.own_frames", "errors", "lazy", *plugin}
     assert "lmdb" not in sys.modules
 """
     text = run_apart(tmp_path, body)

@@ -13,8 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from tdqsim import __version__
 from tdqsim.cli import COMMANDS, GROUPS, on_demand
+from tdqsim.cli.errors import warn
 from tdqsim.cli.failures import guarded
-from tdqsim.core.spelling import did_you_mean
+from tdqsim.core.spelling import did_you_mean, misspelt_variables
 
 _Parser = Any
 """A context, command, parameter or completion of the parser; typer has no public names for their types."""
@@ -254,6 +255,8 @@ def run(given: list[str]) -> int:
         command = _application()
         if os.environ.get(_COMPLETE):  # PowerShell leaves this variable set, but empty
             command.main(args=given, prog_name="tdq")  # a shell asks for completions; the process ends there
+        for text in misspelt_variables(os.environ):
+            warn(text)
         return _invoke(command, given)
 
     words = given[: given.index("--")] if "--" in given else given

@@ -32,6 +32,7 @@ The kit is loaded when a fixture is first used. Tests share nothing but definiti
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,15 @@ def pytest_configure(config: pytest.Config) -> None:
         from tdqsim.testing._report_plugin import ReportPlugin  # few runs have it
 
         config.pluginmanager.register(ReportPlugin(config, mutants), "tdqsim-report")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name environment variables that are misspelt."""
+    if any(name.startswith("TDQ_") for name in os.environ):
+        from tdqsim.core.spelling import misspelt_variables  # few sessions have any
+
+        for text in misspelt_variables(os.environ):
+            terminalreporter.write_line(f"tdqsim: {text}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
