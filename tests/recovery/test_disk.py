@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, Sysplex
 from tdqsim.core.store import check as storecheck
 from tdqsim.errors import StoreError, StoreFull
 from tests.recovery.helpers import NAMES, make, queue, queues
@@ -92,6 +92,19 @@ def test_a_close_without_room_for_records_in_memory_costs_nothing_recoverable(di
         assert region.peek("NOQ") == []
         for name in ("PHYQ", "LOGQ"):
             assert region.peek(name) == [b"%s %d" % (name.encode(), number) for number in range(20)]
+
+
+def test_a_sysplex_closes_the_other_regions_of_one_that_has_no_room(disk, tmp_path):
+    sysplex = Sysplex()
+    full = sysplex.region(queues(), applid="FULL", sysid="FULL", store=disk / "store", supplied_queues=False)
+    other = sysplex.region(queues(), applid="MORE", sysid="MORE", store=tmp_path / "more", supplied_queues=False)
+    other.writeq_td("NOQ", b"kept")
+    fill(full, "NOQ", 0)
+    with pytest.raises(StoreFull, match="volatile records that are in memory are lost"):
+        sysplex.close()
+    with make(store=tmp_path / "more") as region:
+        assert region.recovery.start_type == "WARM"
+        assert region.peek("NOQ") == [b"kept"]
 
 
 def test_room_of_a_logical_write_is_held_until_its_commit(disk):

@@ -9,6 +9,7 @@ from its store and added again: its links are restored and units of work in doub
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Self
 
@@ -150,9 +151,10 @@ class Sysplex:
         self.dispatcher.run()
 
     def close(self) -> None:
-        """Close all regions."""
-        for region in tuple(self.regions.values()):
-            region.close()
+        """Close all regions, also when the close of one fails."""
+        with ExitStack() as closing:
+            for region in reversed(tuple(self.regions.values())):
+                closing.callback(region.close)
 
     def __enter__(self) -> Self:
         return self
