@@ -15,6 +15,7 @@ import pytest
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages import (
     TABLES,
+    EngineName,
     LocalRunner,
     ReplaySpec,
     exchange,
@@ -23,7 +24,7 @@ from tdqsim.pipeline.stages import (
     run_replay,
     spread_events,
 )
-from tests.pipeline.stages.helpers import replayed, write, write_events
+from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
 def test_every_response_ati_start_and_final_record(tmp_path: Path, region_directory: Path) -> None:
@@ -48,6 +49,25 @@ def test_every_response_ati_start_and_final_record(tmp_path: Path, region_direct
     ]  # fmt: skip
     (region,) = read_table(run, "replay", "regions").to_pylist()
     assert (region["events"], region["unexpected"], region["ati_starts"], region["cause"]) == (8, 1, 1, "")
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_files_that_were_edited_since_the_last_run_of_a_session_count(
+    request: pytest.FixtureRequest, tmp_path: Path, region_directory: Path, engine: EngineName
+) -> None:
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    spread(tmp_path / "run", [write_events(tmp_path / "e.parquet", [write("A", n, "PAYQ", b"%d" % n) for n in (1, 2)])])
+
+    def kept() -> list[tuple[str, bytes]]:
+        run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), engine, spark=spark)
+        return [(row["queue"], row["data"]) for row in read_table(tmp_path / "run", "replay", "records").to_pylist()]
+
+    assert kept() == [("PAYQ", b"1"), ("PAYQ", b"2")]
+    definitions, programs = region_directory / "definitions.yaml", region_directory / "stage_programs.py"
+    definitions.write_text(definitions.read_text().replace("triggerlevel: 3", "triggerlevel: 2"))
+    assert kept() == [("KEEP", b"PAID 1"), ("KEEP", b"PAID 2")]
+    programs.write_text(programs.read_text().replace("PAID", "RETURNED"))
+    assert kept() == [("KEEP", b"RETURNED 1"), ("KEEP", b"RETURNED 2")]
 
 
 def test_a_task_of_several_events_is_one_unit_of_work(tmp_path: Path, region_directory: Path) -> None:

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +150,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
         bucket_tables(task.run, files) as tables,
         Workshop() as workshop,
     ):
+        loaded = _definitions(task.spec)
         for name, slices in open_pieces(list(task.pieces)).items():
             started = time.perf_counter()
             with tables.of(name) as rows:
@@ -158,7 +158,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
                     outcome = _Outcome(cause=f"its worker process died {marks.deaths(name)} times while it ran")
                 else:
                     with marks.working_on(name):
-                        outcome = _replay(name, slices, task.spec, rows, workshop)
+                        outcome = _replay(name, slices, task.spec, loaded, rows, workshop)
                 digest = tables.digest(rows)
                 _put_outcome(rows["regions"], outcome, digest)
             regions[name] = {
@@ -183,12 +183,11 @@ def _text(value: object) -> str:
 # definitions ---------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=8)
-def _definitions(directory: Path | None, files: tuple[Path, ...]) -> tuple[RegionFile, Definitions]:
-    """The parsed definitions; cached, because one process makes a thousand regions from them."""
-    file = RegionFile() if directory is None else load_region_file(directory)
-    own = file.load_definitions() if directory is not None else Definitions()
-    return file, own + load_definitions(*files) if files else own
+def _definitions(spec: ReplaySpec) -> tuple[RegionFile, Definitions]:
+    """The parsed definitions, once for all regions of a bucket: another run of this process may have edited files."""
+    file = RegionFile() if spec.directory is None else load_region_file(spec.directory)
+    own = file.load_definitions() if spec.directory is not None else Definitions()
+    return file, own + load_definitions(*spec.definitions) if spec.definitions else own
 
 
 def check_spec(spec: ReplaySpec) -> None:
@@ -199,10 +198,10 @@ def check_spec(spec: ReplaySpec) -> None:
         TdqError: a module's ``register`` fails.
     """
     with importable(spec.directory), Workshop() as workshop, workshop.place() as folder:
-        file, definitions = _definitions(spec.directory, spec.definitions)
+        file, definitions = loaded = _definitions(spec)
         cards = InputSets(definitions, folder).cards | OutputSets(definitions, folder, supplied=False).cards
         try:
-            _make(file.applid, spec, workshop, cards, Dispatcher(RecordedClock(_EPOCH_NS))).close()
+            _make(file.applid, spec, loaded, workshop, cards, Dispatcher(RecordedClock(_EPOCH_NS))).close()
         except (TdqError, OSError):
             raise
         except Exception as error:
@@ -211,8 +210,9 @@ def check_spec(spec: ReplaySpec) -> None:
 
 
 def _replay(
-    name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], workshop: Workshop
-) -> _Outcome:
+    name: str, slices: Sequence[Slice], spec: ReplaySpec, loaded: tuple[RegionFile, Definitions],
+    rows: dict[str, Rows], workshop: Workshop,
+) -> _Outcome:  # fmt: skip
     """Replay one region or system; errors become its outcome."""
     outcome = _Outcome()
     first = next(slices[0].batches(1))
@@ -221,7 +221,7 @@ def _replay(
     work = _replay_ibmi if command in IBMI_COMMANDS else _replay_cics
     with workshop.place() as folder:
         try:
-            work(_Made(name, slices, spec, rows, workshop, folder, Dispatcher(clock, spec.seed)), outcome)
+            work(_Made(name, slices, spec, *loaded, rows, workshop, folder, Dispatcher(clock, spec.seed)), outcome)
         except OutOfBudget as over:
             outcome.cause = f"stopped: {over}"
         except Exception as error:  # noqa: BLE001  (programs of the user's: whatever they raise is the region's cause)
@@ -247,6 +247,8 @@ class _Made:
     name: str
     slices: Sequence[Slice]
     spec: ReplaySpec
+    file: RegionFile
+    definitions: Definitions
     rows: dict[str, Rows]
     workshop: Workshop
     folder: Path
@@ -263,13 +265,12 @@ class _Made:
 
 
 def _replay_cics(made: _Made, outcome: _Outcome) -> None:
-    spec, rows, folder = made.spec, made.rows, made.folder
-    file, definitions = _definitions(spec.directory, spec.definitions)
-    inputs = InputSets(definitions, folder)
+    file, rows, folder = made.file, made.rows, made.folder
+    inputs = InputSets(made.definitions, folder)
     inputs.take(made.slices)
-    outputs = OutputSets(definitions, folder, supplied=bool(file.job))
+    outputs = OutputSets(made.definitions, folder, supplied=bool(file.job))
     cards = inputs.cards | outputs.cards
-    region = _make(made.name, spec, made.workshop, cards, made.turns)
+    region = _make(made.name, made.spec, (file, made.definitions), made.workshop, cards, made.turns)
     try:
         _run_region(region, made, outcome, file)
     finally:
@@ -280,9 +281,12 @@ def _replay_cics(made: _Made, outcome: _Outcome) -> None:
         _ask_job(region, file.job, made, cards, outcome)
 
 
-def _make(name: str, spec: ReplaySpec, workshop: Workshop, cards: Mapping[str, Path], turns: Dispatcher) -> Region:
+def _make(
+    name: str, spec: ReplaySpec, loaded: tuple[RegionFile, Definitions], workshop: Workshop,
+    cards: Mapping[str, Path], turns: Dispatcher,
+) -> Region:  # fmt: skip
     """A region right after its initial start."""
-    file, definitions = _definitions(spec.directory, spec.definitions)
+    file, definitions = loaded
     return Region.from_directory(
         file,
         definitions=definitions,
@@ -353,12 +357,11 @@ def _ask_job(region: Region, named: str, made: _Made, cards: Mapping[str, Path],
 
 def _replay_ibmi(made: _Made, outcome: _Outcome) -> None:
     outcome.kind = "IBMI"
-    _, definitions = _definitions(made.spec.directory, made.spec.definitions)
     depths = Depths(BOUNDS["depth_points"])
     store = made.workshop.store
     store.clear()
     with System(made.name[:8], store=store, dispatcher=made.turns) as system:
-        system.install(definitions, create_libraries=True)
+        system.install(made.definitions, create_libraries=True)
         feed = IbmiFeed(system, made.rows["results"], depths)
         budget = made.budget(lambda: feed.events)
         made.turns.on_dispatch = budget.dispatched
