@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+from order_intake import REASONS
 
 from tdqsim import Region, Sysplex
 from tdqsim.job import Check, JobRequest, JobResult, importable
@@ -27,6 +30,7 @@ class Orders:
         self.sysplex = Sysplex(dispatcher=region.dispatcher)
         self.sysplex.add(region)
         self.queues, self.stock = (self.start(name) for name in ("queues", "stock"))
+        self.stock.notices.subscribe(show)
         self.before = {queue: len(region.peek(queue)) for queue in self.before}
         for order in self.orders:
             region.writeq_td("ORDI", region.encode(order))
@@ -53,6 +57,12 @@ class Orders:
             Check("MOVQ of STKREGN has them too", numbers(moved) == numbers(self.taken), f"{len(moved)} records"),
         )
         return JobResult({"orders": len(self.orders), "taken": self.taken, "refused": self.refused}, checks)
+
+
+def show(notice: object) -> None:
+    """Show a notice of the region with the stock, but not that of an abend by which it refuses an order."""
+    if not any(f"abend {code}." in str(notice) for code in REASONS):
+        print(notice, file=sys.stderr)
 
 
 def texts(region: Region, queue: str) -> list[str]:

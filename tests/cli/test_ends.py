@@ -81,7 +81,7 @@ def test_a_traceback_is_there_for_who_asks(capsys: pytest.CaptureFixture[str], m
         (["dataset", "layot", "x.cpy"], "did you mean layout?"),
         (["dataset", "layout", "x.cpy", "--nonsense"], "No such option"),
         (["dataset", "layout", "missing.cpy"], "missing.cpy"),
-        (["guide", "nonsense"], "the guide has no chapter 'nonsense'"),
+        (["guide", "nonsense"], "the guide has no chapter 'nonsense'; tdq guide lists the chapters\n"),
         (["inquire", "--region", "."], "no region.yaml"),
         (["run", "--records", "-1"], "--records"),
     ],
@@ -331,6 +331,8 @@ def test_a_run_without_a_data_set_of_opentime_initial_has_not_gone_well(tdq: Tdq
     assert failure.startswith("TDQ0009 TDQUEUE(PAYI): Its data set was not opened at install: ")
     there = tdq(*run, f"PAYIN={tmp_path / 'there'}")
     assert (there.code, json.loads(there.out)["abends"]) == (0, [])
+    run.remove("--json")
+    assert str(tmp_path / "out") not in tdq(*run, f"PAYIN={tmp_path / 'there'}").out  # nothing was written there
 
 
 def test_what_a_command_has_answered_is_its_only_json(tdq: Tdq, tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_for_people_it_ends_with_tables_and_checks(tmp_path: Path, capsys: pytes
     assert "Depth and throughput" in out
     assert "records in = posted + rejected            ok  300 = 300" in out
     assert "WRONG" not in out
+    assert out.endswith(f"\ndata sets are in {tmp_path}\n")
 
 
 @pytest.mark.parametrize(

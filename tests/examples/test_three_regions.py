@@ -62,7 +62,9 @@ def test_the_run_takes_good_orders_and_refuses_the_others(
     monkeypatch.chdir(tmp_path)
     for _ in range(2):  # the second run has the orders of the first in its store
         assert main(["run", "three_regions", "--json", "--store", "store"]) == 0
-        figures = json.loads(capsys.readouterr().out)
+        printed = capsys.readouterr()
+        figures = json.loads(printed.out)
+        assert "Traceback" not in printed.err  # of the abends by which orders are refused
         assert figures["taken"] == ["000001 NUT-M8 40", "000002 BOLT-M8 60", "000006 NUT-M8 60"]
         assert figures["refused"] == [
             "000003 WASHER 5: NO SUCH ARTICLE",

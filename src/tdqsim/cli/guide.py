@@ -27,7 +27,7 @@ def chapter(name: str) -> str:
         InputError: there is no such chapter.
     """
     if name not in CHAPTERS:
-        meant = did_you_mean(name, CHAPTERS) or f"; it has: {', '.join(CHAPTERS)}"
+        meant = did_you_mean(name, CHAPTERS) or "; tdq guide lists the chapters"
         raise InputError(f"the guide has no chapter {name!r}{meant}")
     return chapter_text(name)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _Row = dict[str, Any]
 """INQUIRE and statistics of a queue, by name."""
 _COLUMNS: Final = ("TDQUEUE", "TYPE", "STATE", "NUMITEMS", "TRIGGERLEVEL", "DD / TARGET")
+MESSAGES: Final = "MSGUSR"  # the DD of CSSL, to which CICS messages are written
 _DEPTHS: Final = ("TDQUEUE", "writes", "reads", "deepest", "trigger tasks", "records/s")
 
 
@@ -136,7 +137,13 @@ class Report:
                 ("check", "", "seen"), ((each.name, "ok" if each.ok else "WRONG", each.detail) for each in self.checks)
             )
         if self.output is not None:
-            emit(f"data sets are in {self.output}")
+            self._show_place(self.output)
+
+    def _show_place(self, output: Path) -> None:
+        if any(each.name != MESSAGES and not each.name.startswith(".") for each in output.iterdir()):
+            emit(f"data sets are in {output}")
+        elif (messages := output / MESSAGES).is_file() and messages.stat().st_size:
+            emit(f"the messages of CICS are in {messages}")
 
     def _depth(self, queue: _Row) -> tuple[object, ...]:
         intra = queue["TYPE"] == "INTRA"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from tdqsim.cli.completing import offered_directories, offered_transactions
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.progress import Bar
-from tdqsim.cli.report import Report
+from tdqsim.cli.report import MESSAGES, Report
 from tdqsim.cli.target import DdOption, DefinitionsOption, RegionTarget, StoreOption
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import TdqError
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tdqsim.job import JobClass
 
 app = typer.Typer(rich_markup_mode=None)
-
-_MESSAGES: Final = "MSGUSR"  # the DD of CSSL, to which CICS messages are written
 
 
 @app.command("run")
@@ -206,8 +204,8 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
 def _cards(request: _Request, output: Path) -> dict[str, Any]:
     """The DD cards of the command line, and one for the messages of CICS unless it was given."""
     cards = request.target.cards()
-    if _MESSAGES not in request.file.dd:
-        cards.setdefault(_MESSAGES, output / _MESSAGES)
+    if MESSAGES not in request.file.dd:
+        cards.setdefault(MESSAGES, output / MESSAGES)
     return cards
 
 
