@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from tdqsim import Abend
-from tdqsim.cobol import CobolWarning
+from tdqsim.cobol import CobolWarning, storage_of
 from tests.rules import rule
 
 pytestmark = [pytest.mark.cobc, pytest.mark.rule("COBOL-OVERRUN")]
@@ -172,12 +174,12 @@ def freeing(workshop, use: str) -> None:
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-Y) END-EXEC
         GOBACK.
         """,
-        "01 L-X.\n    05 L-1 PIC X(4).\n    05 L-2 PIC X(4).\n01 L-Y PIC X(4).",
+        "01 L-X.\n    05 L-1 PIC X(4).\n    05 L-2 PIC X(4).\n01 L-Y PIC X(4).\n01 L-Z PIC X(40).",
     )
     workshop.run("FREES")
 
 
-FREED = r"storage of GETMAIN that FREEMAIN at \S+FREES\.cbl:17 has freed"
+FREED = r"storage of GETMAIN that FREEMAIN at \S+FREES\.cbl:18 has freed"
 
 
 @pytest.mark.parametrize("use", ["MOVE SPACES TO L-2", "EXEC CICS READQ TD QUEUE('IN') INTO(L-2) END-EXEC"])
@@ -187,24 +189,59 @@ def test_a_write_to_freed_storage_is_asra_at_its_statement(workshop, use):
         freeing(workshop, use)
     assert caught.value.code == rule("COBOL-OVERRUN").message == "ASRA"
     assert re.search(
-        rf"FREES\.cbl:20: protection exception \(S0C4\): byte 5 of the {FREED}, which has 32 bytes",
+        rf"FREES\.cbl:21: protection exception \(S0C4\): byte 5 of the {FREED}, which has 32 bytes",
         str(caught.value.cause),
     )
     assert workshop.out() == []
 
 
 @pytest.mark.parametrize(
+    "use",
+    [
+        "SET ADDRESS OF L-Z TO Q EXEC CICS FREEMAIN DATA(L-Z) END-EXEC\nMOVE SPACES TO L-Y",  # longer than its area
+        "EXEC CICS LINK PROGRAM('LOOKS') END-EXEC\nMOVE SPACES TO L-2",
+    ],
+)
+def test_a_write_to_freed_storage_is_asra_also_after_a_command_was_there(workshop, use):
+    workshop.region.programs.register("LOOKS", lambda task: storage_of(task)["L-2"])
+    with pytest.raises(Abend, match=r"protection exception \(S0C4\): byte \d of the storage .* has freed"):
+        freeing(workshop, use)
+
+
+def test_freed_storage_that_is_kept_takes_no_memory(workshop):
+    held = []
+
+    def measure(_task):
+        held.append(int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE)
+
+    workshop.region.programs.register("MEASURE", measure)
+    look = "EXEC CICS LINK PROGRAM('MEASURE') END-EXEC"
+    freeing(
+        workshop,
+        f"""
+        {look}
+        PERFORM 16 TIMES
+            EXEC CICS GETMAIN SET(P) FLENGTH(16000000) INITIMG('*') END-EXEC
+            EXEC CICS FREEMAIN DATAPOINTER(P) END-EXEC
+        END-PERFORM
+        {look}
+        """,
+    )
+    assert held[1] - held[0] < 100_000_000
+
+
+@pytest.mark.parametrize(
     ("use", "told", "out"),
     [
-        ("MOVE L-2 TO W MOVE L-1 TO W MOVE W TO L-Y", rf"FREES\.cbl:20: byte 5 of the {FREED} was read", [bytes(4)]),
+        ("MOVE L-2 TO W MOVE L-1 TO W MOVE W TO L-Y", rf"FREES\.cbl:21: byte 5 of the {FREED} was read", [bytes(4)]),
         (
             "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-2) END-EXEC",
-            rf"FREES\.cbl:20: WRITEQ: FROM\(L-2\): 4 of 4 bytes that were read are in the {FREED}",
+            rf"FREES\.cbl:21: WRITEQ: FROM\(L-2\): 4 of 4 bytes that were read are in the {FREED}",
             [bytes(4), b"----"],
         ),
         (
             "EXEC CICS LINK PROGRAM('NEXT') COMMAREA(L-X) END-EXEC",
-            rf"FREES\.cbl:20: LINK: COMMAREA\(L-X\) is in the {FREED}",
+            rf"FREES\.cbl:21: LINK: COMMAREA\(L-X\) is in the {FREED}",
             [bytes(8), b"----"],
         ),
     ],

@@ -17,7 +17,7 @@ struct area {
     unsigned char *first, *data, *end; /* of the pages; of the area, which ends there as well */
     const char *name;
     int open; /* whether the pages behind it can be read */
-    int freed; /* whether the program has freed it */
+    enum {USED, FREED, READABLE, WRITABLE} freed; /* by the program, and what is possible since with its pages */
     struct area *next, *before;
 };
 
@@ -108,15 +108,15 @@ void *dfh_area_data(const struct area *area) { return area->data; }
 /* The program has freed the area; the name says where. */
 void dfh_area_free(struct area *area, const char *name) {
     area->name = name;
-    area->freed = 1;
-    memset(area->first, 0, room_of(area));
+    area->freed = FREED;
+    madvise(area->first, room_of(area), MADV_DONTNEED); /* which makes them zeros and takes no memory */
     mprotect(area->first, room_of(area), PROT_NONE);
 }
 
 void dfh_area_end(struct area *area) {
     if (area->freed)
         mprotect(area->first, room_of(area), PROT_READ | PROT_WRITE);
-    area->freed = 0;
+    area->freed = USED;
     if (area->open)
         mprotect(area->end, GUARD, PROT_NONE);
     area->open = 0;
@@ -157,8 +157,9 @@ static int beyond_area(unsigned char *address, const void *context) {
     if (area == NULL || (address >= area->data && address < area->end && !area->freed))
         return 0;
     at = (long)(address - area->data) + 1;
-    if (area->freed && address >= area->first && address < area->end && context != NULL && !is_write(context) &&
+    if (area->freed == FREED && address >= area->first && address < area->end && context != NULL && !is_write(context) &&
         mprotect(area->first, room_of(area), PROT_READ) == 0) {
+        area->freed = READABLE;
         note_read(area, at);
         return 1;
     }
@@ -177,8 +178,8 @@ static int beyond_area(unsigned char *address, const void *context) {
  * hold a view of an area that the program has freed meanwhile. */
 static int open_for_python(unsigned char *address, const void *context) {
     struct area *area = area_at(address);
-    if (area != NULL && area->freed && address >= area->first && address < area->end)
-        return mprotect(area->first, room_of(area), PROT_READ | PROT_WRITE) == 0;
+    if (area != NULL && area->freed && area->freed < WRITABLE && address >= area->first && address < area->end)
+        return mprotect(area->first, room_of(area), ++area->freed == READABLE ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
     if (area == NULL || address < area->end || area->open || is_write(context) || mprotect(area->end, GUARD, PROT_READ))
         return 0;
     area->open = 1;
@@ -243,7 +244,8 @@ static int end_shelters(struct shelter *shelters, int count) {
     for (at = 0; at < count; at++) {
         struct shelter *each = &shelters[at];
         each->field->data = each->data;
-        memcpy(each->data, each->copy, each->valid);
+        if (!each->area->freed) /* FREEMAIN of an item that is longer than its area */
+            memcpy(each->data, each->copy, each->valid);
         if (memcmp(each->copy + each->valid, each->before + each->valid, each->size - each->valid)) {
             read_beyond = NULL;
             fault_address = (size_t)(each->data + each->valid);
