@@ -167,6 +167,53 @@ def test_numbers_whose_picture_has_p(workshop):
         workshop.run("BEFORE")
 
 
+EXPRESSIONS = """
+01 A PIC S9(5) COMP-3 VALUE 1.
+01 B PIC S9(5) COMP-3 VALUE 3.
+01 C PIC S9(5) COMP-3 VALUE 100.
+01 X PIC S9(3)V99 COMP-3 VALUE 1.25.
+01 F COMP-2 VALUE 1.
+01 TAB.
+   05 E PIC 9 OCCURS 5 INDEXED BY IX VALUE 2.
+01 N PIC 9(6) VALUE 999999.
+01 M PIC 9(4)V99.
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "result"),
+    [
+        # dmax is the most decimals of results and of operands other than divisors; a quotient keeps that many, or
+        # those of the dividend less those of the divisor
+        ("COMPUTE N = A / B * C", b"000000"),
+        ("COMPUTE N = A / B * 100", b"000000"),
+        ("COMPUTE N = (A / B) * (100)", b"000000"),
+        ("COMPUTE N = A / B * 100.0", b"000030"),
+        ("COMPUTE N = A / B * 100 * X", b"000041"),  # 0.33 * 100 * 1.25
+        ("COMPUTE N = A / B * .5 + 100 / B * 2", b"000066"),  # 0.3 * 0.5 + 33.3 * 2
+        ("COMPUTE N = A * 100 / B", b"000033"),
+        ("COMPUTE N = 100 * (A / B)", b"000000"),
+        ("COMPUTE N = X / B * 100", b"000041"),
+        ("COMPUTE N = C / X * 100", b"008000"),
+        ("COMPUTE N = C / X / 3 * 100", b"002600"),
+        ("COMPUTE N = X * X / B * 1000", b"000520"),  # the product has four decimals, and so has the quotient
+        ("COMPUTE N M = A / B * 100", b"000033"),
+        ("COMPUTE N = A / B * 100 * F", b"000033"),  # in floating point
+        ("COMPUTE N = (A / B * 30) ** 2", b"000000"),
+        ("COMPUTE N = (A / B * 50) ** 0.5", b"000004"),  # in floating point
+        ("SET IX TO 1 COMPUTE N = A / B * 100 + E (IX + 1)", b"000002"),
+        ("IF A / B * 100 = 0 COMPUTE N = C / B * -2 + C", b"000034"),
+        ("EVALUATE TRUE WHEN A / B * 100 > 5 MOVE 1 TO N WHEN OTHER MOVE 2 TO N END-EVALUATE", b"000002"),
+    ],
+)
+def test_a_quotient_in_an_expression_keeps_few_decimals(workshop, statement, result):
+    workshop.program("QUOTIENT", EXPRESSIONS, statement + "." + SHOW)
+    workshop.run("QUOTIENT")
+    assert workshop.out() == [result]
+    names = [item.name for item in workshop.programs.module("QUOTIENT").symbols.items]
+    assert not [name for name in names if name.startswith("DFHEI-")]
+
+
 def test_a_policy_is_one_of_three(workshop):
     with pytest.raises(UsageError, match="ssrange is 'maybe'; it may be OFF, WARN, ABEND"):
         run(workshop, "SPACES", "MOVE D TO N", ssrange="maybe")

@@ -45,6 +45,7 @@ from tdqsim.cobol._paragraph_entries import (
     parts_of,
     ranges_of,
 )
+from tdqsim.cobol._quotients import literals_after_quotients
 from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
 from tdqsim.cobol._tokens import COPY_OPTION, Word, WordPlace, readable, words
 from tdqsim.cobol.sql_statements import statement_of
@@ -236,8 +237,9 @@ class _Translator:
             self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first)))
         if self.with_paragraphs:
             self._number_paragraphs()
-        if self.commands:
-            self._insert_control(divisions)
+        literals = self._items_for_literals()
+        if self.commands or literals:
+            self._insert_storage(divisions, CONTROL + literals)
         if self.commands or any(word.is_word("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN") for word in self.words):
             self._insert_linkage(divisions)
         else:
@@ -301,16 +303,24 @@ class _Translator:
         self.commands.append(ExecCommand(text, word.place))
         return len(self.commands)
 
-    def _insert_control(self, divisions: Divisions) -> None:
-        """Add the control area to WORKING-STORAGE, creating the section if necessary."""
+    def _items_for_literals(self) -> str:
+        """Replace literals after a quotient by items: then the compiler cuts the quotient as the mainframe's does."""
+        items: dict[str, tuple[str, str]] = {}
+        for literal in literals_after_quotients(self.words, self.text):
+            name, _item = items.setdefault(literal.text, (f"DFHEI-LITERAL-{len(items) + 1}", literal.picture))
+            self.edits.append((literal.start, literal.start + len(literal.text), name))
+        return "".join(f" 02 {name} PIC {picture} VALUE {literal}.\n" for literal, (name, picture) in items.items())
+
+    def _insert_storage(self, divisions: Divisions, items: str) -> None:
+        """Add items to WORKING-STORAGE, creating the section if necessary."""
         if divisions.storage is not None:
             place = divisions.storage
-            self.edits.append((place.end, place.end, f"\n{CONTROL}{self._mark(place)}"))
+            self.edits.append((place.end, place.end, f"\n{items}{self._mark(place)}"))
             return
         before = divisions.after_storage or divisions.procedure
         if before is not None:
             data = "" if divisions.has_data else " DATA DIVISION.\n"
-            text = f"\n{data} WORKING-STORAGE SECTION.\n{CONTROL}{self._mark(before)}"
+            text = f"\n{data} WORKING-STORAGE SECTION.\n{items}{self._mark(before)}"
             divisions.has_data = True
             self.edits.append((before.start, before.start, text))
 
