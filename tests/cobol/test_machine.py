@@ -214,6 +214,34 @@ def test_a_quotient_in_an_expression_keeps_few_decimals(workshop, statement, res
     assert not [name for name in names if name.startswith("DFHEI-")]
 
 
+EDITED = """
+01 L PIC S9(9) SIGN LEADING VALUE 841407092.
+01 P PIC S9(7)V99 COMP-3 VALUE -1407092.25.
+01 B PIC 9(9) COMP VALUE 841407000.
+01 E1 PIC +ZZ9.
+01 E2 PIC +++9.
+01 E3 PIC -ZZ9.99.
+01 E4 PIC $ZZ9.
+01 E5 PIC $$$9.
+01 E6 PIC +***9.
+01 E7 PIC ZZ9-.
+01 E8 PIC --9.
+01 E9 PIC +ZZZ.
+"""
+
+
+def test_the_leading_digits_of_a_longer_number_suppress_no_zeros(workshop):
+    moves = ("L TO E1", "L TO E2", "P TO E3", "L TO E4", "L TO E5", "L TO E6", "P TO E7", "P TO E8", "B TO E9",
+             "841407092 TO E1", "-2 TO E1")  # fmt: skip
+    put = "EXEC CICS WRITEQ TD QUEUE('OUT') FROM({}) END-EXEC"
+    steps = [f"MOVE {move}\n{put.format(move[-2:])}" for move in moves]
+    workshop.program("EDITED", EDITED, "\n".join([*steps, "GOBACK."]))
+    workshop.run("EDITED")
+    assert workshop.out() == [
+        b"+ 92", b" +92", b"- 92.25", b"$ 92", b" $92", b"+7092", b" 92-", b"-92", b"    ", b"+ 92", b"-  2",
+    ]  # fmt: skip
+
+
 def test_a_policy_is_one_of_three(workshop):
     with pytest.raises(UsageError, match="ssrange is 'maybe'; it may be OFF, WARN, ABEND"):
         run(workshop, "SPACES", "MOVE D TO N", ssrange="maybe")

@@ -184,6 +184,17 @@ void cob_move(cob_field *from, cob_field *to) {
         real(&zeros, to);
         return;
     }
+    if (from->attr != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_EDITED &&
+        COB_FIELD_IS_NUMERIC(from) && to->attr->digits <= DIGITS && to->attr->scale >= 0 &&
+        from->attr->type != COB_TYPE_NUMERIC_FLOAT && from->attr->type != COB_TYPE_NUMERIC_DOUBLE &&
+        from->attr->digits - from->attr->scale > to->attr->digits - to->attr->scale) {
+        /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros */
+        cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, to->attr->digits, to->attr->scale, COB_FLAG_HAVE_SIGN, NULL};
+        cob_field kept = {shorter.digits, digits, &shorter};
+        cob_move(from, &kept);
+        real(&kept, to);
+        return;
+    }
     if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
         (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && !is_plain(from)) {
         as_packed(from, digits);
