@@ -475,7 +475,7 @@ def test_definitions_that_a_salvaged_catalogue_has_otherwise_are_named(tmp_path)
     spoil(path, b"cat/TDQUEUE/PHYQ", b"cat/TDQUEUE/PHXX")
     storecheck.salvage(path, saved)
     given = [queue("PHYQ"), queue("LOGQ", "NO"), queue("NOQ", "NO")]
-    with make(*given, store=saved) as region:
+    with Region(iter(given), store=saved, supplied_queues=False) as region:
         said = {notice.id: notice.reason for notice in region.notices}
     assert set(said) == {"TDQ0012", "TDQ0069"}
     assert "installed anew: ['PHYQ']." in said["TDQ0012"]

@@ -300,6 +300,8 @@ def _begin(
         region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     else:
         region.cold_start_abstime = int.from_bytes(identity, "big")
+    if lost:
+        definitions = as_definitions(definitions)  # an iterator gives them once
     _load(region, definitions, lost=lost)
     if lost:
         _install_lost(region, definitions, supplied=supplied)
