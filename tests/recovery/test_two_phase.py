@@ -337,6 +337,13 @@ def test_every_cause_of_sysiderr(two):
     expect_rule("REC-SYSIDERR-CLOSED", near.writeq_td, "REMQ", b"x")
 
 
+class Negative:
+    """A number of another package."""
+
+    def __index__(self):
+        return -1
+
+
 @pytest.mark.rule("REC-LENGTH-LAST")
 @pytest.mark.parametrize("where", [{"queue": "REMQ"}, {"queue": "FARQ", "sysid": "FAR"}])
 def test_a_wrong_length_is_told_last(two, where):
@@ -362,6 +369,8 @@ def test_a_wrong_length_is_told_last(two, where):
     assert outcomes() == [rule("REC-LENGTH-LAST").resp] * 3
     expect_rule("REC-LENGTH-LAST", near.readq_td, length=-1, **where)
     near.install([define_connection(name="FAR")])
+    for length in (-(2**63) - 1, Negative()):
+        assert outcome(near.readq_td, length=length, **where) == "LENGERR"
     far.set_tdqueue("FARQ", enablestatus="DISABLED")
     assert outcomes() == ["DISABLED"] * 3
     far.discard_tdqueue("FARQ")

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from operator import index
 from typing import TYPE_CHECKING, Final, Literal
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -55,6 +56,8 @@ _MIRROR_LOST: Final = 17
 _NOT_CONNECTED: Final = 19
 _UNWATCHED: Final[AbstractContextManager[object]] = nullcontext()
 _IRLINK: Final = "IRLINK"
+_LEAST_LENGTH: Final = -(1 << 63)
+"""The lowest number that a message holds."""
 """The resource type of a wait for another region, as INQUIRE TASK shows it."""
 
 
@@ -341,7 +344,8 @@ class LinkEnd:
         nosuspend: bool = False,
     ) -> bytes:
         """See :class:`~tdqsim.cics.model.region.RegionLink`. The whole record comes back, whatever the area holds."""
-        request = self._request(task, command, queue, nosuspend=nosuspend, length=min(length or 0, 0))
+        negative = 0 if length is None else max(_LEAST_LENGTH, min(index(length), 0))
+        request = self._request(task, command, queue, nosuspend=nosuspend, length=negative)
         uow = task._uow
         try:
             branch = self._branch(uow)
