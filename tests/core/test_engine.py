@@ -122,9 +122,10 @@ def test_a_call_while_the_engine_rests_cannot_wait_for_the_engine(engine):
 
 def test_a_call_while_the_engine_rests_cannot_wait(engine):
     gate = Gate(engine)
-    for timeout_ns in (None, 1):
+    for call in (lambda: engine.dispatcher.yield_now(always=True), gate.wait, lambda: gate.wait(1)):
         with pytest.raises(UsageError, match="a call while the engine rests: it must not wait"):
-            resting(engine, lambda timeout_ns=timeout_ns: gate.wait(timeout_ns))
+            resting(engine, call)
+        assert engine.submit(lambda: "still there").result(LONG) == "still there"
     assert not gate.somebody_waits()
     waits = engine.submit(gate.wait)
     resting(engine, lambda: (gate.unlock(), "unlocked") if gate.somebody_waits() else None)

@@ -182,6 +182,9 @@ class Turns:
     def _switch_out(self, fiber: Fiber) -> None:
         worker = fiber.worker
         if worker is None:
+            if fiber.in_ready:
+                self.ready.remove(fiber)
+                fiber.in_ready = False
             raise UsageError(f"{fiber.name}: it must not wait")
         try:
             self._hand_over(worker)
