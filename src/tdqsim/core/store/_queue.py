@@ -187,7 +187,7 @@ class DurableQueue:
                 break
             end = entry_number(key)
             start = end - len(items) + 1
-            if not start <= seq <= end:
+            if start != seq and not start < seq <= end:
                 break
             ends.append((end, long))
             if down:
