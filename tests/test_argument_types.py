@@ -151,6 +151,11 @@ def test_of_what_makes_them(function: Callable[..., Any]) -> None:
         ),
         (lambda made: made.writeq_ts("Q", 5), "WRITEQ TS: from is 5; allowed is bytes$"),
         (lambda _: Region(time_zone=5), "Region: time_zone is 5; allowed is str"),
+        (
+            lambda made: made.writeq_ts("Q", form=b"x"),
+            r"WRITEQ TS: form is not an option; did you mean from_\?; allowed",
+        ),
+        (lambda made: made.inquire_tdqueue("Q", x=1), "TDQUEUE: x is not an option; allowed are tdqueue, nohandle$"),
     ],
 )
 def test_what_is_said(call: Callable[[Region], object], words: str) -> None:
@@ -172,6 +177,7 @@ def test_what_is_said(call: Callable[[Region], object], words: str) -> None:
         (lambda job: job.alcobj([("QGPL/DQ", 5)]), r"lock state 5: allowed are \*SHRRD"),
         (lambda job: job.dlcobj([5]), r"dlcobj: objects\[0\] is 5; allowed is tuple"),
         (lambda job: job.qmhqcdq("QGPL/DQ", changes=["1"]), r"qmhqcdq: changes\[0\] is '1'; allowed is Change"),
+        (lambda job: job.qmhqrdqd("DQ", libary="A"), r"did you mean library\?; allowed are name, library, format$"),
         (lambda job: job.chglibl([5]), "library 5: a name is text of 1 to 10 characters"),
     ],
 )

@@ -328,8 +328,9 @@ def test_text_without_definitions_is_refused(tdq: Tdq, tmp_path: Path) -> None:
     assert ended.code == 2
     assert "contains nothing that can be defined" in ended.err
     assert not ended.out
-    empty.write_text("* no YAML, but cards\n")
-    assert "; tdq import converts CSD, DCT and CL text to YAML" in tdq("check", empty).err
+    for text in ("* no YAML, but cards\n", "DEFINE TDQUEUE(PAYQ) GROUP(PAY) TYPE(INTRA)\n"):
+        empty.write_text(text)
+        assert "; tdq import converts CSD, DCT and CL text to YAML" in tdq("check", empty).err
 
 
 def test_import_says_which_line_is_in_another_encoding(tdq: Tdq, tmp_path: Path) -> None:

@@ -221,6 +221,8 @@ def test_a_region_directory_is_not_loaded_as_definitions(tmp_path):
 def test_a_folder_without_definitions(tmp_path):
     with pytest.raises(DefinitionError, match="it holds no"):
         load_definitions(tmp_path)
+    with pytest.raises(DefinitionError, match="cannot be read: File name too long"):
+        load_definitions("x" * 300)
 
 
 def test_definitions_can_be_members_of_sets():

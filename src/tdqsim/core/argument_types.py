@@ -109,7 +109,12 @@ def raise_wrong_type(
     try:
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
-        known = [each.rstrip("_") for each in signature.parameters if each not in {"self", "task"}]
+        own = {"self", "task", "job"}
+        known = [
+            each.name
+            for each in signature.parameters.values()
+            if each.name not in own and each.kind is not each.VAR_POSITIONAL
+        ]
         unknown = [each for each in kwargs if each not in signature.parameters]
         if unknown:  # otherwise Python's own error names the missing or surplus argument
             meant = did_you_mean(unknown[0], known)

@@ -259,10 +259,10 @@ def load_definitions(*paths: Path | str) -> Definitions:
     entries: list[GroupEntry] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
-        if (path / "region.yaml").is_file():
-            problems.append(Problem(str(path), 0, "", "", "", _REGION_DIRECTORY))
-            continue
         try:
+            if (path / "region.yaml").is_file():
+                problems.append(Problem(str(path), 0, "", "", "", _REGION_DIRECTORY))
+                continue
             for file in _files(path):
                 entries += _load_one(file, problems)
         except OSError as error:
@@ -322,7 +322,8 @@ class _FileReader:
 
     def read_file(self, root: Node) -> None:
         if not isinstance(root, MapNode):
-            self.problem(root.line, f"must be a mapping with {_TOP}, not {kind_of(root)}")
+            cure = "; tdq import converts CSD, DCT and CL text to YAML" if isinstance(root, ScalarNode) else ""
+            self.problem(root.line, f"must be a mapping with {_TOP}, not {kind_of(root)}{cure}")
             return
         groups = root.items.get("groups")
         if groups is None:
