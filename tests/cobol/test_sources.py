@@ -368,6 +368,7 @@ def test_copy_in_a_command_is_an_option_and_no_copy_statement(workshop):
             (WS-N) END-EXEC.
         COPY BLOCK.
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-T) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM('EXEC CICS COPY') END-EXEC
         EXEC CICS RETURN END-EXEC.
         """,
     )
@@ -375,7 +376,7 @@ def test_copy_in_a_command_is_an_option_and_no_copy_statement(workshop):
     assert asked == [
         ["COPY", "CTLCHAR", "ISSUE", "TERMID"], ["AS", "COPY", "CSD", "RESTYPE"], *3 * [["COPY", "INQUIRE", "PROGRAM"]]
     ]  # fmt: skip
-    assert workshop.out() == [b"COPY"]
+    assert workshop.out() == [b"COPY", b"EXEC CICS COPY"]
 
 
 @pytest.mark.cobc

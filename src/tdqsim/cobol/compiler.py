@@ -36,7 +36,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "37"
+_FORMAT: Final = "38"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -48,9 +48,10 @@ _COMMA: Final = re.compile(rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|--[^\n]*|,"
 _CICS: Final = re.compile(
     rb"\bEXEC(?:UTE)?\s+CICS\b(?:(?!(?<![A-Z0-9-])EXEC(?:UTE)?\s).)*?\bEND-EXEC\b", re.IGNORECASE | re.DOTALL
 )
-_OPTION: Final = re.compile(
-    rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|(?<![A-Z0-9-])COPY(?![A-Z0-9-])", re.IGNORECASE | re.MULTILINE
-)
+_NO_WORDS: Final = rb"'[^'\n]*'|\"[^\"\n]*\"|^[^\n]{6}[*/][^\n]*|"
+"""Literals and comments."""
+_COMMAND: Final = re.compile(_NO_WORDS + _CICS.pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
+_OPTION: Final = re.compile(_NO_WORDS + rb"(?<![A-Z0-9-])COPY(?![A-Z0-9-])", re.IGNORECASE | re.MULTILINE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
@@ -398,7 +399,7 @@ def _without_options(text: bytes, *, free: bool) -> bytes:
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
-    marked = _CICS.sub(_with_copy_option, b"\n".join(lines))
+    marked = _COMMAND.sub(_with_copy_option, b"\n".join(lines))
     return _SQL.sub(_with_marks, _INCLUDE.sub(_copied, marked))
 
 
