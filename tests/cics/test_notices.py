@@ -127,6 +127,28 @@ def test_a_transaction_that_is_not_installed_is_told_at_its_first_task_and_in_ex
         assert region.notices.lasting == ()
 
 
+@pytest.mark.parametrize(("name", "told"), [("payp", 1), ("PAPY", 1), ("OTHR", 0), ("PAYP", 0)])
+@pytest.mark.parametrize("defined", [True, False])
+def test_a_handler_with_a_misspelt_name_is_told_at_the_start(name: str, told: int, defined: bool) -> None:
+    queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+    transactions = [define_transaction(name="PAYP")] if defined else []
+    text = (
+        f"TDQ0071 TRANSACTION({name}): A handler is registered for {name}, which no definition has, while PAYP has no "
+        f"handler. Register it for PAYP, if that is meant; else define {name}."
+    )
+    with Region([queue, *transactions], handlers={name: lambda _task: None}) as region:
+        assert [str(each) for each in region.notices] == [text] * told
+
+
+def test_a_definition_that_differs_from_that_of_an_earlier_group_is_told() -> None:
+    texts = {"A": "one", "B": "two", "C": "one"}
+    queues = [define_tdqueue(name="Q", type="INTRA", description=text, group=name) for name, text in texts.items()]
+    with Region(queues) as region:
+        told = [str(each) for each in region.notices]
+    words = "Its definition of group B is not used: group A comes first and has another one."
+    assert told == [f"TDQ0070 TDQUEUE(Q): {words} Correct one of them, or leave one out."]
+
+
 def test_a_function_that_is_started_needs_no_transaction() -> None:
     with Region([], supplied_queues=False) as region:
         region.start(lambda _task: None)

@@ -33,7 +33,7 @@ from tdqsim.cics.inspection.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.inspection.seed import seed
 from tdqsim.cics.kernel.command import to_cvda
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
-from tdqsim.cics.kernel.handlers import check_handlers, load_handlers, register, startable
+from tdqsim.cics.kernel.handlers import check_handlers, load_handlers, register, say_misspelt, startable
 from tdqsim.cics.kernel.limits import check_maxtasks
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import InstallAgent
@@ -387,6 +387,7 @@ class Region(RegionBase):
         if isinstance(handlers, Mapping):
             for transid, handler in handlers.items():
                 self.register(transid, handler)
+            say_misspelt(self._core, handlers)
         if modules or modules is None or self.options.settings:
             kept = self._core.start_type in ("WARM", "EMERGENCY")
             load_handlers(self._core, modules or (), kept=kept)

@@ -32,6 +32,7 @@ from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.starts import Starts
 from tdqsim.cics.kernel.tasks import Tasks
+from tdqsim.cics.model.entries import same_definition
 from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.lock import Enqueue
@@ -367,10 +368,26 @@ def _cold(
             rest = as_definitions([queue for queue in rest.tdqueues if queue.name not in own])
         install(region, rest, agent="GRPLIST", user=region.options.regionuserid)
     install(region, given, agent="GRPLIST", user=region.options.regionuserid)
+    _say_not_used(region, given)
     region.committer.note(IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
     region.committer.commit(party=_Started(region))
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _say_not_used(region: RegionCore, given: defs.Definitions) -> None:
+    """A notice for each definition that differs from that of an earlier group, which is used."""
+    first = {(each.kind, each.resource_name): each for each in given.resources}
+    entries = [entry for entry in given.entries if entry.resource.kind]
+    if len(entries) == len(first):
+        return
+    for entry in entries:
+        resource, used = entry.resource, first[entry.resource.kind, entry.resource.resource_name]
+        if not same_definition(resource.model_copy(update={"group": used.group}), used):
+            place = f"group {resource.group}" + (f" ({entry.file}:{entry.line})" if entry.line else "")
+            region.notices.say(
+                "definition_not_used", resource=resource.title, place=place, earlier=f"group {used.group}"
+            )
 
 
 def _of_lists(region: RegionCore, grplist: Iterable[str]) -> defs.Definitions:

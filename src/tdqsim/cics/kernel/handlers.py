@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
 from tdqsim.core.callables import why_unusable
 from tdqsim.core.record_list import several
-from tdqsim.core.spelling import did_you_mean
+from tdqsim.core.spelling import close_names, did_you_mean
 from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -194,6 +194,21 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
     if isinstance(handlers, Mapping):
         for transid, handler in handlers.items():
             register({}, transid, handler)
+
+
+def say_misspelt(region: RegionData, transids: Iterable[str]) -> None:
+    """A notice for each handler of no transaction that is defined, if a similar one has no handler.
+
+    Other handlers may be there before their transactions: these may be installed later, and a test may do without.
+    """
+    known = region.transactions
+    if lost := [each for each in transids if not known[each].defined]:
+        sysid = region.options.sysid
+        wanted = {name for name, each in known.items() if each.program is None and not each.is_remote(sysid)}
+        wanted |= {getattr(queue, "transid", "") for queue in region.tdqueues.values()} - {"", *known}
+        for transid in lost:
+            for near in close_names(transid, wanted):
+                region.notices.say("handler_of_nothing", transid=transid, wanted=near)
 
 
 def load_handlers(region: RegionData, modules: Iterable[str], *, kept: bool = False) -> None:
