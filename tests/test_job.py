@@ -35,6 +35,15 @@ def test_a_directory_has_its_own_modules_whatever_was_imported_before(two: tuple
     assert import_module("tdq_example_handlers") is before
 
 
+def test_a_folder_without_an_init_file_is_imported_anew(tmp_path: Path) -> None:
+    (tmp_path / "tdq_example_parts").mkdir()
+    for text in ("one", "another"):
+        (tmp_path / "tdq_example_parts" / "word.py").write_text(f"text = {text!r}\n")
+        with importable(tmp_path):
+            parts = __import__("tdq_example_parts", fromlist=["word"])  # as "from tdq_example_parts import word" does
+            assert parts.word.text == text
+
+
 def test_a_file_with_the_name_of_one_of_pythons_modules_is_not_taken_for_it(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise ImportError\n")
     with importable(tmp_path):

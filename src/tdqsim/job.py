@@ -147,13 +147,16 @@ def importable(directory: Path | None) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(folder)
         for name in list(sys.modules):
             new = name not in before and not present
             if (name in others or new) and _is_in(folder, name):
                 del sys.modules[name]
+        sys.path.remove(folder)  # now: a package without a file looks for its places on the path
         sys.modules.update(others)
 
 
 def _is_in(folder: str, module: str) -> bool:
-    return (getattr(sys.modules[module], "__file__", None) or "").startswith(folder + os.sep)
+    found = sys.modules[module]
+    file = getattr(found, "__file__", None)
+    places = [file] if file else getattr(found, "__path__", ())  # a folder without __init__.py has no file
+    return any(place.startswith(folder + os.sep) for place in places)

@@ -68,6 +68,40 @@ def test_files_that_were_edited_since_the_last_run_of_a_session_count(
     assert kept() == [("KEEP", b"PAID 1"), ("KEEP", b"PAID 2")]
     programs.write_text(programs.read_text().replace("PAID", "RETURNED"))
     assert kept() == [("KEEP", b"RETURNED 1"), ("KEEP", b"RETURNED 2")]
+    part = region_directory / "parts" / "word.py"
+    part.parent.mkdir()
+    part.write_text("WORD = b'ONE '")
+    text = programs.read_text().replace('b"RETURNED "', "WORD")
+    programs.write_text(f"from parts.word import WORD\n{text}")
+    assert kept() == [("KEEP", b"ONE 1"), ("KEEP", b"ONE 2")]
+    part.write_text("WORD = b'ANOTHER '")
+    assert kept() == [("KEEP", b"ANOTHER 1"), ("KEEP", b"ANOTHER 2")]
+    shared = tmp_path / "shared.yaml"
+    definitions.rename(shared)
+    (region_directory / "region.yaml").write_text("definitions: [../shared.yaml]\nhandlers: [stage_programs]\n")
+    assert kept() == [("KEEP", b"ANOTHER 1"), ("KEEP", b"ANOTHER 2")]
+    shared.write_text(shared.read_text().replace("triggerlevel: 2", "triggerlevel: 3"))
+    assert kept() == [("PAYQ", b"1"), ("PAYQ", b"2")]
+
+
+@pytest.mark.cobc
+def test_a_cobol_program_that_was_edited_since_the_last_run_counts(tmp_path: Path) -> None:
+    directory, run = tmp_path / "region", tmp_path / "run"
+    (directory / "cobol").mkdir(parents=True)
+    (directory / "region.yaml").write_text("definitions: [queues.yaml]\ncobol: {sources: [cobol]}\n")
+    (directory / "queues.yaml").write_text(
+        "group: G\ntdqueue: [{name: WORD, type: INTRA}]\ntransaction: [{name: SAYS, program: SAYS}]\n"
+    )
+    spread(run, [write_events(tmp_path / "e.parquet", [{"region": "A", "seq": 1, "command": "START", "tran": "SAYS"}])])
+    for word in (b"FIRST", b"OTHER"):
+        (directory / "cobol" / "SAYS.cbl").write_bytes(
+            b"       IDENTIFICATION DIVISION.\n       PROGRAM-ID. SAYS.\n       DATA DIVISION.\n"
+            b"       WORKING-STORAGE SECTION.\n       01 W PIC X(5) VALUE '" + word + b"'.\n"
+            b"       PROCEDURE DIVISION.\n           EXEC CICS WRITEQ TD QUEUE('WORD') FROM(W) END-EXEC\n"
+            b"           EXEC CICS RETURN END-EXEC.\n"
+        )
+        run_replay(run, ReplaySpec(directory=directory), "local")
+        assert read_table(run, "replay", "records").column("data").to_pylist() == [word]
 
 
 def test_a_task_of_several_events_is_one_unit_of_work(tmp_path: Path, region_directory: Path) -> None:

@@ -16,7 +16,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -126,13 +126,27 @@ def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
 
     Raises:
         DatasetError: there is no such definition file.
+        DefinitionError: region.yaml is wrong.
     """
-    files = [] if directory is None else [each for each in sorted(directory.glob("*")) if each.suffix in _CODE]
-    for path in definitions:
+    files: list[Path] = []
+    named = list(definitions)
+    if directory is not None:
+        files += (each for each in sorted(directory.rglob("*")) if each.suffix in _CODE)
+        file = load_region_file(directory)
+        named += (path for each in _named_in(file) if (path := file.directory / each).exists())
+    for path in named:
         if not path.exists():
             raise DatasetError(f"{path}: there is no such definition file")
         files += [path] if path.is_file() else sorted(path.glob("*"))
     return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
+
+
+def _named_in(file: RegionFile) -> Iterator[str]:
+    """The files and folders of definitions and programs that a region file names."""
+    yield from file.definitions
+    if file.cobol is not None:
+        yield from (*file.cobol.sources, *file.cobol.copybooks, *file.cobol.layouts.values())
+    yield from filter(None, (file.policy, file.machine))
 
 
 def replay_bucket(task: ReplayTask) -> Receipt:
