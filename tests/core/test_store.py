@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -907,10 +908,16 @@ def test_changes_of_a_keyed_queue_beyond_memory_share_commits(place: Path) -> No
 def test_puts_beyond_memory_share_more_commits_than_takes(place: Path) -> None:
     with Store(place, memory_bytes=1 << 20) as store:
         queue = store.volatile.create_queue(b"K", Order.KEYED, 4)
-        for number in range(20_000):
-            queue.put_entry(Entry(b"new", (number * 7 % 20_000).to_bytes(4, "big")))
+        for number in range(24_000):
+            queue.put_entry(Entry(b"new", (number * 7 % 24_000).to_bytes(4, "big")))
         assert store.volatile.disk.commits < 20
-        assert queue.count == 20_000
+        assert queue.count == 24_000
+        steps: list[str] = []
+        sys.setprofile(lambda _frame, event, _what: steps.append(event))
+        first, found = [*queue.entries(limit=1)], next(queue.search(SearchOrder.GE, bytes(4)))
+        sys.setprofile(None)
+        assert first == [found] == [Entry(b"new", bytes(4))]
+        assert len(steps) < 60_000  # most of them read ahead on the disk, and some thousand entries are in memory
         assert queue.take_key(SearchOrder.EQ, (7).to_bytes(4, "big")) == Entry(b"new", (7).to_bytes(4, "big"))
 
 

@@ -17,7 +17,7 @@ those left would take a sixteenth of the budget, they come back to memory. A cha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -97,7 +97,7 @@ class _Moved:
         queue.unsure, queue.by_key, queue.taken = True, self.by_key, None
 
 
-def _by_key(there: Iterator[StoredItem], mine: list[Entry], *, reverse: bool = False) -> Iterator[Entry]:
+def _by_key(there: Iterator[StoredItem], mine: Iterable[Entry], *, reverse: bool = False) -> Iterator[Entry]:
     """Entries on the disk and those in memory, by key; with equal keys those on the disk are the older ones."""
     older = cast("Iterator[Entry]", (item for _, item, _ in there))
     return merge(*((mine, older) if reverse else (older, mine)), key=_KEY, reverse=reverse)
@@ -351,7 +351,7 @@ class KeyedQueue(VolatileQueue):
         if stored is None:
             return iter(list(islice(mine, skip, stop)))
         there = stored.matching(None, b"", self._left_out(stored), reverse=reverse, pause=pause)
-        return islice(_by_key(there, list(mine), reverse=reverse), skip, stop)
+        return islice(_by_key(there, list(islice(mine, stop)), reverse=reverse), skip, stop)
 
     def _left_out(self, stored: DurableQueue) -> Callable[[bytes], bool]:
         """What a scan of the disk leaves out: LMDB keys of entries taken, or written after the scan began."""
@@ -379,7 +379,7 @@ class KeyedQueue(VolatileQueue):
         stored = self._home()
         if stored is not None and not self.by_key and self.taken is None:
             return stored.search(search, key, skip=skip, pause=pause)
-        mine = list(self._under(self._matching(search, key)))
+        mine = (unpacked(one, under) for under, one in list(self._packed_under(self._matching(search, key))))
         if stored is None:
             return islice(mine, skip, None)
         there = stored.matching(search, key, self._left_out(stored), pause=pause)
