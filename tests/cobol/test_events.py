@@ -167,6 +167,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("WAIT EVENT ECADDR(LOW) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("WAIT EVENT ECADDR(ODD) NAME('E')", "WAIT-EVENT-ALIGNED"),
+        ("WAIT EVENT ECADDR(GONE) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
         ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),
         ("RELEASE PROGRAM('NONE')", "PGM-RELEASE-INVREQ"),
@@ -176,8 +177,11 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
 def test_what_is_refused(workshop, command, row):
     workshop.program(
         "REFUSED",
-        f"77 LOW USAGE POINTER.\n{POSTS.strip()}",
+        f"77 LOW USAGE POINTER.\n77 GONE USAGE POINTER.\n{POSTS.strip()}",
         f"""
+        EXEC CICS GETMAIN SET(GONE) FLENGTH(16) END-EXEC
+        SET ADDRESS OF ECB TO GONE
+        EXEC CICS FREEMAIN DATA(ECB) END-EXEC
         SET P TO NULL
         SET LOW TO NULL
         SET LOW UP BY 4092
@@ -188,6 +192,7 @@ def test_what_is_refused(workshop, command, row):
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
         EXEC CICS RETURN END-EXEC.
         """,
+        "01 ECB PIC X(4).",
     )
     handle = workshop.region.start(lambda task: task.link("REFUSED"))
     workshop.region.run()

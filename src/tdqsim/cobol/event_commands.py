@@ -78,8 +78,10 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
     pointer, named = options.get("ECADDR"), options.get("NAME")
     address = 0 if pointer is None else pointer.pointer
     name = "" if named is None else named.read().decode("latin-1")[:8].rstrip(" ")
-    if address < FLOOR:
-        _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 2, f"ECADDR is {address:#x}, no storage"))
+    freed = level.storage.has_freed(address)
+    if address < FLOOR or freed:
+        why = f"ECADDR is {address:#x}, {'storage that FREEMAIN has freed' if freed else 'no storage'}"
+        _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 2, why))
         return
     if address % _ALIGNED:
         _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 4, f"ECADDR is {address:#x}, no fullword"))

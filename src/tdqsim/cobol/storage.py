@@ -121,6 +121,10 @@ class TaskStorage:
                 return start + area.size - address
         return 0
 
+    def has_freed(self, address: int) -> bool:
+        """Whether an address is in one of the areas that were freed last."""
+        return any(area.address <= address < area.address + area.size for area in self._freed or ())
+
     def get(self, libcob: Libcob, size: int, fill: bytes) -> int:
         """Allocate ``size`` bytes of storage, a multiple of 16, on a 16-byte boundary."""
         area = GuardedArea(libcob, "storage of GETMAIN", fill * size)
