@@ -435,7 +435,12 @@ def run_tasks(
                 yield from task(item)
 
         # Not by Spark SQL, whose first plan costs Java 1.5 s of processor time, and each further one 0.1 s.
-        rows: list[dict[str, Any]] = context.parallelize(given, max(1, len(given))).mapPartitions(each).collect()
+        try:
+            rows: list[dict[str, Any]] = context.parallelize(given, max(1, len(given))).mapPartitions(each).collect()
+        except KeyboardInterrupt:
+            # PySpark tries this in its signal handler, on the connection that is waiting for the job, where it fails.
+            context.cancelAllJobs()
+            raise
         return rows
     import pyarrow as pa
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -18,6 +19,8 @@ from tdqsim.pipeline.stages import (
     IngestRequest,
     ReplaySpec,
     SparkRunner,
+    TaskStep,
+    manifest,
     run_ingest,
     run_reconcile,
     run_replay,
@@ -104,3 +107,27 @@ def test_a_worker_killed_while_a_data_set_is_decoded(
         row["ID"] for number in range(len(found.files)) for batch in found.batches(number) for row in batch.to_pylist()
     ]
     assert ids == list(range(1000))
+
+
+def test_an_interrupted_stage_begins_no_more_tasks(tmp_path: Path, spark: Any) -> None:
+    tasks = [manifest.StageTask(tmp_path, bucket, "inputs", 1) for bucket in range(8)]
+    gate, here = tmp_path / "gate", os.getpid()
+
+    def work(task: manifest.StageTask) -> manifest.Receipt:
+        (tmp_path / f"{task.bucket}.ran").touch()
+        if task.bucket == 0:
+            os.kill(here, signal.SIGINT)
+        else:
+            with gate.open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+        return manifest.publish(task, "stage", [], 0, 0.0)
+
+    with gate.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(KeyboardInterrupt):
+            SparkRunner(spark).run(TaskStep("stage", tmp_path, tasks, work))
+    # A task of another stage begins after all that are left of the first one.
+    SparkRunner(spark).run(
+        TaskStep("other", tmp_path, tasks[:1], lambda task: manifest.publish(task, "other", [], 0, 0.0))
+    )
+    assert not (tmp_path / "7.ran").exists()
