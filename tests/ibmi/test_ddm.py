@@ -53,6 +53,16 @@ def test_a_receive_waits_on_the_other_system(pair):
     assert 1_000_000_000 <= job.system.clock.time_ns() - before < 1_900_000_000  # milliseconds are ignored
 
 
+def test_a_receive_that_waits_on_a_system_that_is_closed_fails_like_the_next_one(pair):
+    job, far = pair
+    waiting = job.system.start(lambda own: own.qrcvdtaq("FAR", "APPLIB", -1))
+    job.system.run()
+    far.system.close()
+    for receive in (waiting.result, lambda: job.qrcvdtaq("FAR", "APPLIB")):
+        with pytest.raises(EscapeMessage, match="CPF9510"):
+            receive()
+
+
 @pytest.mark.rule("DTAQ-DDM-PEEK", "DTAQ-DDM-CLEAR-KEY", "DTAQ-RETRIEVE-DDM", "DTAQ-CHANGE-DDM")
 def test_what_is_refused(pair):
     job, _ = pair

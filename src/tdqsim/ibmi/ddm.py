@@ -211,6 +211,8 @@ class DdmServer:
         except (LinkDown, EscapeMessage):
             raise
         except TdqError as error:
+            if self._system.closed:
+                raise LinkDown(str(error)) from error
             if self._at_once:
                 raise  # this runs in the requester's fiber, which the error is for
             raise _failed(fields, error) from error
