@@ -216,6 +216,8 @@ def test_a_region_directory_is_not_loaded_as_definitions(tmp_path):
     (tmp_path / "region.yaml").write_text("applid: PAYREGN\n")
     with pytest.raises(DefinitionError, match=r"is a region directory.*Region\.from_directory.*tdq_definitions"):
         load_definitions(tmp_path)
+    (tmp_path / "region.yaml").write_text("group: G\ntdqueue:\n- {name: QA, type: INTRA}\n")  # definitions by that name
+    assert [queue.name for queue in load_definitions(tmp_path).tdqueues] == ["QA"]
 
 
 def test_a_folder_without_definitions(tmp_path):

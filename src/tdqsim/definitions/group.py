@@ -260,11 +260,11 @@ def load_definitions(*paths: Path | str) -> Definitions:
     problems: list[Problem] = []
     for path in map(Path, paths):
         try:
-            if (path / "region.yaml").is_file():
-                problems.append(Problem(str(path), 0, "", "", "", _REGION_DIRECTORY))
-                continue
             for file in _files(path):
+                known = len(problems)
                 entries += _load_one(file, problems)
+                if file != path and file.name == "region.yaml" and len(problems) > known:
+                    problems[known:] = [Problem(str(path), 0, "", "", "", _REGION_DIRECTORY)]
         except OSError as error:
             problems.append(Problem(str(path), 0, "", "", "", f"cannot be read: {error.strerror}"))
     if problems:
