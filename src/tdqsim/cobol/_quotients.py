@@ -22,7 +22,7 @@ _OTHERS: Final = ("ELSE", "THEN", "MOVE", "SET", "ADD", "SUBTRACT", "MULTIPLY", 
 """Words after which there is none."""
 
 
-class Literal(NamedTuple):
+class FoundLiteral(NamedTuple):
     """A literal after a quotient.
 
     Attributes:
@@ -36,9 +36,9 @@ class Literal(NamedTuple):
     picture: str
 
 
-def literals_after_quotients(words: list[Word], text: str) -> Iterator[Literal]:
+def literals_after_quotients(words: list[Word], text: str) -> Iterator[FoundLiteral]:
     """The literals of a program's statements that follow a quotient."""
-    found: list[Literal] = []
+    found: list[FoundLiteral] = []
     expression = divided = fixed = False
     before = ""
     for word, after in pairwise(words):
@@ -56,10 +56,10 @@ def literals_after_quotients(words: list[Word], text: str) -> Iterator[Literal]:
     yield from found if fixed else ()
 
 
-def _literal(text: str, start: int) -> Literal | None:
+def _literal(text: str, start: int) -> FoundLiteral | None:
     match = _LITERAL.match(text, start)
     if match is None or not match[0].strip("+-"):
         return None
     whole, decimals = len(match[1]), len(match[2] or "")
     picture = "S" + f"9({whole})" * bool(whole) + f"V9({decimals})" * bool(decimals)
-    return Literal(start, match[0], picture)
+    return FoundLiteral(start, match[0], picture)
