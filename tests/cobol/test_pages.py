@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -130,11 +131,13 @@ def test_a_survey_tells_what_runs_and_what_stops(tmp_path, workshop):
 
 @pytest.mark.cobc
 def test_a_program_is_run_from_the_command_line(workshop, capfd):
-    workshop.program("SAYS", "01 T PIC X(5) VALUE 'Hello'.", "EXEC CICS WRITE OPERATOR TEXT(T) END-EXEC\nGOBACK.")
+    spoken = "DISPLAY 'Bye'\nEXEC CICS WRITE OPERATOR TEXT(T) END-EXEC\nGOBACK."
+    workshop.program("SAYS", "01 T PIC X(5) VALUE 'Hello'.", spoken)
     assert main(["cobol", "run", str(workshop.folder / "SAYS.cbl"), "--trace"]) == 0
     output = capfd.readouterr().out
     assert "operator: Hello" in output
-    assert "SAYS.cbl:7 EXEC CICS WRITE OPERATOR TEXT(T)" in output
+    assert re.search(r"^CESE: TDQC \d{14} Bye$", output, re.MULTILINE)
+    assert "SAYS.cbl:8 EXEC CICS WRITE OPERATOR TEXT(T)" in output
 
 
 @pytest.mark.cobc

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 import tdqsim
-from tdqsim import cobol, definitions
+from tdqsim import cobol, datasets, definitions
 from tdqsim.cli import (
     Bar,
     CommandFailed,
@@ -35,6 +35,8 @@ from tdqsim.cli import (
 from tdqsim.cobol import on_demand
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.errors import UsageError
+from tdqsim.facts import SUPPLIED_QUEUES
+from tdqsim.hosting import RegionInternals
 from tdqsim.testing import Outcomes
 
 if TYPE_CHECKING:
@@ -186,7 +188,7 @@ def run(
         ),
     ] = "",
 ) -> None:
-    """Run a program as a task, and the tasks that it starts; then show the queues that have changed."""
+    """Run a program as a task, and the tasks that it starts; then show its DISPLAY and the queues that have changed."""
     if not source.is_file():
         raise InputError(f"{source}: there is no such file")
     if debug not in ("", "stdio") and not (debug.isascii() and debug.isdigit() and int(debug) <= _HIGHEST_PORT):
@@ -218,6 +220,7 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
         if made.options.code_page.encode("A") != b"A":
             programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # reports records that stay ASCII
         before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
+        spooled = len(RegionInternals(made).spool.datasets())
         made.register(_TRANSID, programs.program(source))
         outcomes = Outcomes()
         outcomes.watch(made)
@@ -227,6 +230,8 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
         warnings = [each for each in outcomes.notices if each.severity == "warning" and each.resource != own]
         for text in [*not_done, *map(str, warnings)]:
             warn(text)
+        for line in _displayed(made, spooled):
+            typer.echo(f"CESE: {line}")
         for name, state in made.snapshot(records=False).items():
             if state.numitems != before.get(name):
                 typer.echo(f"{name}: {state.numitems} records")
@@ -235,6 +240,15 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
     if failed:
         raise CommandFailed(failed)
     return int(bool(not_done))
+
+
+def _displayed(region: Region, before: int) -> Iterator[str]:
+    """The lines of DISPLAY on the spool, but for the data sets that were there before; a DD card has them elsewhere."""
+    spool = RegionInternals(region).spool
+    for each in spool.datasets()[before:]:
+        if each.ddname == SUPPLIED_QUEUES["CESE"].ddname:
+            printed = datasets.render(spool.read(each), each.control, region.options.code_page)
+            yield from (line.strip() for line in printed)
 
 
 @contextmanager
