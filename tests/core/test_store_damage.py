@@ -460,6 +460,11 @@ def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tm
         storecheck.check(path)
     with pytest.raises(StoreError, match="a store already"):
         storecheck.salvage(path, path)
+    (tmp_path / "new" / "unfinished").mkdir(parents=True)  # as a salvage that was killed leaves it
+    with pytest.raises(StoreError, match="a salvage to it has not ended; if it was killed, salvage to it again"):
+        Store(tmp_path / "new")
+    storecheck.salvage(path, tmp_path / "new")
+    Store(tmp_path / "new").close()
 
 
 def test_check_imports_only_the_modules_of_its_caller(copy: tuple[Path, Contents], tmp_path: Path) -> None:

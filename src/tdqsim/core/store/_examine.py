@@ -12,13 +12,11 @@ from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import _layout as layout
 from tdqsim.core.store._layout import FORMAT, Head, Item, Long, Standing
 from tdqsim.core.store._lockfile import LockFile
-from tdqsim.core.store._opening import KINDS, last_commit
+from tdqsim.core.store._opening import KINDS, UNFINISHED, last_commit
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 
 _AT_ONCE: Final = 1000
-_UNFINISHED: Final = "unfinished"
-"""The subdirectory in which a new store is made."""
 
 
 class QueueFindings:
@@ -244,7 +242,7 @@ def rescue(path: Path, target: Path) -> dict[str, Any]:
         try:
             return _fill(path, target)
         finally:
-            shutil.rmtree(target / _UNFINISHED, ignore_errors=True)
+            shutil.rmtree(target / UNFINISHED, ignore_errors=True)
             lock.release()
     except BaseException as error:
         if not there:
@@ -261,7 +259,7 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
         + findings.notes
         + [f"{half.name}: {each}" for half in findings.halves for each in half.problems]
     )
-    place = target / _UNFINISHED
+    place = target / UNFINISHED
     shutil.rmtree(place, ignore_errors=True)
     store = Store(place)
     try:

@@ -20,6 +20,8 @@ from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 KINDS: Final = ("volatile", "durable")
+UNFINISHED: Final = "unfinished"
+"""The subdirectory in which a salvage makes the new store."""
 _SEALED: Final = (META, QUEUE)
 _MAP: Final = 64 * 2**30
 """The size of a map. It takes only address space, no memory or disk, so it is large enough from the start."""

@@ -25,6 +25,7 @@ from tdqsim.core.store._lockfile import LockFile, is_held, this_boot
 from tdqsim.core.store._meta import seal
 from tdqsim.core.store._opening import (
     KINDS,
+    UNFINISHED,
     LastCommit,
     check_file,
     check_pages,
@@ -182,6 +183,8 @@ class Store:
         if not place.exists():
             if (self.path / "volatile" / "data.mdb").exists():
                 raise StoreDamaged(f"{place}: the file data.mdb is missing; {STORE_HELP}")
+            if (self.path / UNFINISHED).exists():
+                raise StoreError(f"{self.path}: a salvage to it has not ended; if it was killed, salvage to it again")
             return None
         last = last_commit(place, busy=self.readonly)
         if last.head is None:
