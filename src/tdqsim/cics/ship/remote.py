@@ -56,9 +56,9 @@ _MIRROR_LOST: Final = 17
 _NOT_CONNECTED: Final = 19
 _UNWATCHED: Final[AbstractContextManager[object]] = nullcontext()
 _IRLINK: Final = "IRLINK"
+"""The resource type of a wait for another region, as INQUIRE TASK shows it."""
 _LEAST_LENGTH: Final = -(1 << 63)
 """The lowest number that a message holds."""
-"""The resource type of a wait for another region, as INQUIRE TASK shows it."""
 
 
 class LinkEnd:
