@@ -126,6 +126,8 @@ def test_an_interrupted_stage_begins_no_more_tasks(tmp_path: Path, spark: Any) -
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(KeyboardInterrupt):
             SparkRunner(spark).run(TaskStep("stage", tmp_path, tasks, work))
+    # The interrupt ended the connection to Java; the thread of the next one has no active session, which others need.
+    spark._jvm.SparkSession.setActiveSession(spark._jsparkSession)
     # A task of another stage begins after all that are left of the first one.
     SparkRunner(spark).run(
         TaskStep("other", tmp_path, tasks[:1], lambda task: manifest.publish(task, "other", [], 0, 0.0))
