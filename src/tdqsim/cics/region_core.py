@@ -377,12 +377,8 @@ def _cold(
 
 def _say_not_used(region: RegionCore, given: defs.Definitions) -> None:
     """A notice for each definition that differs from that of an earlier group, which is used."""
-    first = {(each.kind, each.resource_name): each for each in given.resources}
-    entries = [entry for entry in given.entries if entry.resource.kind]
-    if len(entries) == len(first):
-        return
-    for entry in entries:
-        resource, used = entry.resource, first[entry.resource.kind, entry.resource.resource_name]
+    for entry, earlier in given.overridden:
+        resource, used = entry.resource, earlier.resource
         if not same_definition(resource.model_copy(update={"group": used.group}), used):
             place = f"group {resource.group}" + (f" ({entry.file}:{entry.line})" if entry.line else "")
             region.notices.say(

@@ -107,6 +107,12 @@ class Definitions:
             first.setdefault((entry.resource.kind, entry.resource.resource_name), entry.resource)
         return tuple(resource for resource in first.values() if resource.kind)
 
+    @property
+    def overridden(self) -> Iterator[tuple[GroupEntry, GroupEntry]]:
+        """The definitions that are not installed, each with that of an earlier group, which is."""
+        pairs = _with_first(self.entries)
+        return ((entry, used) for entry, used in pairs if used is not entry and entry.resource.kind)
+
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """Notes about input that was accepted but has no effect, in the order written."""
@@ -201,9 +207,15 @@ def _not_definitions(value: object) -> str:
     return f"definitions: got {type(value).__name__}; allowed are {allowed}"
 
 
-def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
+def _with_first(entries: Iterable[GroupEntry]) -> Iterator[tuple[GroupEntry, GroupEntry]]:
+    """Each definition with the first of its kind and name."""
     first: dict[tuple[str, str], GroupEntry] = {}
     for entry in entries:
+        yield entry, first.setdefault((entry.resource.kind, entry.resource.resource_name), entry)
+
+
+def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
+    for entry, earlier in _with_first(entries):
         resource = entry.resource
         if not resource.kind:
             yield Note(entry.file, entry.line, resource.title, "", NO_EFFECT)
@@ -212,7 +224,6 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
             yield Note(entry.file, entry.line, resource.title, attribute, NO_EFFECT)
         for attribute in entry.empty:
             yield Note(entry.file, entry.line, resource.title, attribute, "has no value, as if it were not given")
-        earlier = first.setdefault((resource.kind, resource.resource_name), entry)
         if earlier is not entry:
             place = f"{earlier.file}:{earlier.line}" if earlier.line else earlier.file
             yield Note(
