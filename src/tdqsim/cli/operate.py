@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from tdqsim import datasets
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_regions
 from tdqsim.cli.errors import Exit, InputError, warn
@@ -301,4 +300,4 @@ def _printed_here(region: Region, letter: str, number: str) -> Iterator[tuple[_R
                 "ddname": each.ddname,
                 "control": each.control.name,
             }
-            yield row, list(datasets.render(spool.read(each), each.control, region.options.code_page))
+            yield row, list(spool.printed(each, region.options.code_page))

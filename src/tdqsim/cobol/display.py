@@ -19,7 +19,8 @@ from tdqsim.cics import Task
 from tdqsim.facts import table
 from tdqsim.hosting import RegionInternals
 
-_QUEUE: Final = "CESE"
+QUEUE: Final = "CESE"
+"""The queue to which DISPLAY writes."""
 _WIDTH: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "display_line")
 _LATIN: Final = "latin-1"
 
@@ -58,7 +59,7 @@ class DisplayLines:
         task = self._task
         prefix = f" {task.eib.eibtrmid:<4.4}{task.eib.eibtrnid:<4.4} {_local(task):%Y%m%d%H%M%S} "
         for start in range(0, max(len(text), 1), _WIDTH):
-            if not RegionInternals(task.region).messages.text(_QUEUE, text[start : start + _WIDTH], prefix):
+            if not RegionInternals(task.region).messages.text(QUEUE, text[start : start + _WIDTH], prefix):
                 sys.stdout.write(f"{text[start : start + _WIDTH]}\n")
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol import code_pages as code_pages
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import debug_adapter as debug_adapter
+    from tdqsim.cobol import display as display
     from tdqsim.cobol import margins as margins
     from tdqsim.cobol import mutants as mutants
     from tdqsim.cobol import mutation as mutation
@@ -33,6 +34,7 @@ _MODULES: Final = (
     "tdqsim.cobol.code_pages",
     "tdqsim.cobol.compiler",
     "tdqsim.cobol.debug_adapter",
+    "tdqsim.cobol.display",
     "tdqsim.cobol.margins",
     "tdqsim.cobol.mutants",
     "tdqsim.cobol.mutation",

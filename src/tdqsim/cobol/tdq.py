@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 import tdqsim
-from tdqsim import cobol, datasets, definitions
+from tdqsim import cobol, definitions
 from tdqsim.cli import (
     Bar,
     CommandFailed,
@@ -231,7 +231,7 @@ def _run(source: Path, target: RegionTarget, options: dict[str, Any], terminal: 
         for text in [*not_done, *map(str, warnings)]:
             warn(text)
         for line in _displayed(made, spooled):
-            typer.echo(f"CESE: {line}")
+            typer.echo(f"{on_demand.display.QUEUE}: {line}")
         for name, state in made.snapshot(records=False).items():
             if state.numitems != before.get(name):
                 typer.echo(f"{name}: {state.numitems} records")
@@ -246,9 +246,8 @@ def _displayed(region: Region, before: int) -> Iterator[str]:
     """The lines of DISPLAY on the spool, but for the data sets that were there before; a DD card has them elsewhere."""
     spool = RegionInternals(region).spool
     for each in spool.datasets()[before:]:
-        if each.ddname == SUPPLIED_QUEUES["CESE"].ddname:
-            printed = datasets.render(spool.read(each), each.control, region.options.code_page)
-            yield from (line.strip() for line in printed)
+        if each.ddname == SUPPLIED_QUEUES[on_demand.display.QUEUE].ddname:
+            yield from (line.strip() for line in spool.printed(each, region.options.code_page))
 
 
 @contextmanager

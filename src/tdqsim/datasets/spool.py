@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdqsim.core.codepage import CodePage
 from tdqsim.datasets.dcb import Dcb, Disposition, PrintControl, RecordFormat
 from tdqsim.datasets.errors import DsnameError, OpenError
+from tdqsim.datasets.printing import render
 from tdqsim.datasets.reader import DatasetReader, open_reader
 from tdqsim.datasets.writer import DatasetWriter, open_writer
 
@@ -100,6 +102,10 @@ class SysoutSpool:
         """Yield the records of a data set; see :meth:`look`."""
         with self.look(dataset) as reader:
             yield from reader
+
+    def printed(self, dataset: SysoutDataset, code_page: CodePage | str) -> Iterator[str]:
+        """Yield the lines that a data set prints."""
+        return render(self.read(dataset), dataset.control, code_page)
 
     def purge(self, dataset: SysoutDataset) -> None:
         """Remove a data set from the spool.

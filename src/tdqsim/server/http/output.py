@@ -15,7 +15,7 @@ from fastapi import HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
-from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
+from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool
 from tdqsim.hosting import RegionInternals
 from tdqsim.server.answers.operating import SysoutDatasetInfo
 from tdqsim.server.answers.tables import RegionStatistics, SubmittedJobInfo
@@ -123,7 +123,7 @@ def _data_set(data_set: SysoutDataset) -> SysoutDatasetInfo:
 
 
 async def _printed(host: Host, region: Region, spool: SysoutSpool, data_set: SysoutDataset) -> AsyncIterator[str]:
-    lines = render(spool.read(data_set), data_set.control, region.options.code_page)
+    lines = spool.printed(data_set, region.options.code_page)
 
     def piece() -> str:
         next(spool.read(data_set), None)  # flush the writer's buffer, so that the file ends with a complete record

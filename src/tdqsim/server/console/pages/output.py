@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.datasets import SubmittedJob, SysoutDataset, render
+from tdqsim.datasets import SubmittedJob, SysoutDataset
 from tdqsim.hosting import RegionInternals
 from tdqsim.server.console.controls import Block, Control, card
 from tdqsim.server.console.frame import Console, frame
@@ -72,7 +72,7 @@ def _printed(region: Region, number: int) -> tuple[SysoutDataset, list[str]] | N
     data_set = next((each for each in spool.datasets() if each.number == number), None)
     if data_set is None:
         return None
-    lines = render(spool.read(data_set), data_set.control, region.options.code_page)
+    lines = spool.printed(data_set, region.options.code_page)
     return data_set, list(islice(lines, _LINES + 1))
 
 
