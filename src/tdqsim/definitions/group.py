@@ -32,7 +32,7 @@ from tdqsim.core.named import NamedTuple
 from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_plain, read_yaml
+from tdqsim.definitions.yamltext import NOT_YAML, ListNode, MapNode, Node, ScalarNode, kind_of, read_plain, read_yaml
 from tdqsim.errors import DefinitionError, Problem, WrongType
 from tdqsim.facts import LIMITS
 
@@ -333,7 +333,7 @@ class _FileReader:
 
     def read_file(self, root: Node) -> None:
         if not isinstance(root, MapNode):
-            cure = "; tdq import converts CSD, DCT and CL text to YAML" if isinstance(root, ScalarNode) else ""
+            cure = NOT_YAML if isinstance(root, ScalarNode) else ""
             self.problem(root.line, f"must be a mapping with {_TOP}, not {kind_of(root)}{cure}")
             return
         groups = root.items.get("groups")

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import yaml
 
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode
+from tdqsim.definitions.yamltext import NOT_YAML, ListNode, MapNode, Node, ScalarNode
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
@@ -48,7 +48,7 @@ def read(text: str, file: str, longest: int) -> Node | None:
             message = f"is nested more than {LIMITS['definition_nesting']} levels deep"
             raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
         other = Path(file).suffix not in {"", ".yaml", ".yml"}
-        cure = "; tdq import converts CSD, DCT and CL text to YAML" if other else ""
+        cure = NOT_YAML if other else ""
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}{cure}")]) from None
     except yaml.reader.ReaderError as error:
         strange = yaml.reader.Reader.NON_PRINTABLE.search(text)

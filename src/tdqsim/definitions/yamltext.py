@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tdqsim.core.named import NamedTuple
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
+
+NOT_YAML: Final = "; tdq import converts CSD, DCT and CL text to YAML"
+"""What a message adds about a file that seems to be one of these."""
 
 
 class ScalarNode(NamedTuple):

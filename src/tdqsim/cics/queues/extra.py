@@ -89,7 +89,7 @@ def _recfm_of(definition: ExtraQueue, recordsize: int) -> RecordFormat | None:
     return RecordFormat.VB if blocked else RecordFormat.V
 
 
-def _on_spool(dcb: Dcb, owner: str) -> Dcb:
+def _with_record_format(dcb: Dcb, owner: str) -> Dcb:
     """The format of SYSOUT, which is stored in its own form, and of DUMMY: as defined, else variable-length records."""
     return (dcb if dcb.recfm is not None else Dcb(RecordFormat.V).or_else(dcb)).checked(owner, output=True)
 
@@ -207,7 +207,7 @@ class DataSet:
         definition = self._queue.definition
         dcb, disposition, owner = dcb_of(definition), Disposition(definition.disposition), f"queue {self._queue.name}"
         if allocation.card.is_dummy and (said := dcb.or_else(allocation.card.dcb)).recfm is None:
-            dcb = _on_spool(said, owner)
+            dcb = _with_record_format(said, owner)
         if not self._queue.output:
             backward = definition.typefile == "RDBACK"
             self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
@@ -215,7 +215,7 @@ class DataSet:
             self._is_made_by_mod = self._dynamic and disposition is Disposition.MOD and not allocation.is_there
             self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
         else:  # a spool data set is created by its first record: of many message queues a region writes to few
-            self._sysout_dcb = _on_spool(dcb.or_else(allocation.card.dcb), owner)
+            self._sysout_dcb = _with_record_format(dcb.or_else(allocation.card.dcb), owner)
 
     def _allocate(self) -> Allocation:
         definition = self._queue.definition
