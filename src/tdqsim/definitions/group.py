@@ -110,8 +110,9 @@ class Definitions:
     @property
     def overridden(self) -> Iterator[tuple[GroupEntry, GroupEntry]]:
         """The definitions that are not installed, each with that of an earlier group, which is."""
-        pairs = _with_first(self.entries)
-        return ((entry, used) for entry, used in pairs if used is not entry and entry.resource.kind)
+        if len(self.resources) < len(self.entries):  # seldom: most definitions have names of their own
+            pairs = _with_first(self.entries)
+            yield from ((entry, used) for entry, used in pairs if used is not entry and entry.resource.kind)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
