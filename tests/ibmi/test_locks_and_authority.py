@@ -545,7 +545,7 @@ def test_a_job_keeps_reaching_the_queue_it_knew(system, officer, job, how):
 def test_moving_and_renaming_refuse(system, officer, other, work):
     system.crtlib("ARCHIVE")
     officer.crtdtaq(dtaq="ARCHIVE/WORK", maxlen=10)
-    officer.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
+    officer.crtdtaq(dtaq="QTEMP/WORK", maxlen=10)
     for call, message in (
         (
             lambda: officer.movobj("APPLIB/WORK", "ARCHIVE"),
@@ -554,7 +554,7 @@ def test_moving_and_renaming_refuse(system, officer, other, work):
         (lambda: officer.movobj("APPLIB/WORK", "NOLIB"), "CPF2110"),
         (lambda: officer.rnmobj("APPLIB/NOWHERE", "X"), "CPF2105 Object NOWHERE in APPLIB type \\*DTAQ not found"),
         (lambda: officer.movobj("NOLIB/WORK", "ARCHIVE"), "CPF2110"),
-        (lambda: officer.movobj("QTEMP/TEMP", "ARCHIVE"), "to move a data queue out of QTEMP is not simulated"),
+        (lambda: officer.movobj("QTEMP/WORK", "ARCHIVE"), "CPF2112"),
         (lambda: officer.movobj("APPLIB/WORK", "QTEMP"), "no object can be moved into QTEMP"),
     ):
         with pytest.raises(Exception, match=message):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,29 @@ def test_what_users_have_privately_outlives_a_restart_and_ends_with_the_object(t
     with Store(tmp_path / "store") as store:
         assert list(store.durable.metas(b"private/")) == []
         assert list(store.durable.metas(b"allocation/")) == []
+
+
+@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
+def test_a_queue_that_left_qtemp_is_as_if_it_had_been_created_in_its_library(tmp_path, seq, force):
+    keyed = {"keylen": 2} if seq == "*KEYED" else {}
+    with reopen(tmp_path / "store") as system:
+        with system.job("A", "QSECOFR") as job:
+            job.crtdtaq("QTEMP/Q", maxlen=3, seq=seq, senderid="*YES", force=force, aut="*EXCLUDE", **keyed)
+            job.grtobjaut("QTEMP/Q", "ANNA", "*USE")
+            for number in (b"1", b"2", b"3"):
+                job.qsnddtaq("Q", "QTEMP", number, key=b"K1" if keyed else None)
+            job.movobj("QTEMP/Q", "QGPL")
+            job.qsnddtaq("Q", "QTEMP", b"4", key=b"K0" if keyed else None)  # at the remembered address
+        assert next(system.queues()).private == {"ANNA": "*USE"}
+        shutil.copytree(tmp_path / "store", tmp_path / "killed")
+    expected = {"*FIFO": [b"1", b"2", b"3", b"4"], "*LIFO": [b"4", b"3", b"2", b"1"]}.get(seq, [b"4", b"1", b"2", b"3"])
+    for store, kept in (("store", True), ("killed", force == "*YES")):
+        with reopen(tmp_path / store) as system, system.job("B", "ANNA") as job:
+            order = {"key_order": "GE", "key": b"K0"} if keyed else {}
+            found = [job.qrcvdtaq("Q", "QGPL", **order) for _ in range(5)]
+            assert [one.data for one in found if one is not None] == (expected if kept else [])
+            assert all(one is None or one.sender.job_name == "A" for one in found)
 
 
 def test_everything_is_there_after_a_restart(tmp_path):

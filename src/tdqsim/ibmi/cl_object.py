@@ -168,7 +168,7 @@ def _found(job: JobCore, operation: Operation, name: str, library: str, objtype:
 
 @declare("MOVOBJ")
 def movobj(job: JobCore, obj: str, tolib: str, *, library: str = "") -> None:
-    """Move a data queue to another library; jobs that remember its address keep reaching it.
+    """Move a data queue to another library, also out of QTEMP; jobs that remember its address keep reaching it.
 
     Args:
         obj: ``LIB/NAME``, or a name.
@@ -178,7 +178,7 @@ def movobj(job: JobCore, obj: str, tolib: str, *, library: str = "") -> None:
     Raises:
         EscapeMessage: CPF2105 and CPF2110 not found, CPF2112 the name exists there, CPF2114 in use, CPF2189 and
             CPF2182 not authorized.
-        ParameterError: ``tolib`` is QTEMP, or the queue is in QTEMP: to move it out is not simulated.
+        ParameterError: ``tolib`` is QTEMP.
     """
     target = object_name(tolib, "tolib")
     if target == "QTEMP":
@@ -233,11 +233,8 @@ def _places(
     target = job.library(library)
     if target is None:
         job.fail("CPF2110", library)
-    if target is not holder:
-        if not holder.number:
-            raise ParameterError(f"obj {queue.qualified}: to move a data queue out of QTEMP is not simulated")
-        if not {"ADD", "READ"} <= job.granted(target):
-            job.fail("CPF2182", library)
+    if target is not holder and not {"ADD", "READ"} <= job.granted(target):
+        job.fail("CPF2182", library)
     if ("*DTAQ", name) in target.objects:
         job.fail("CPF2112", *object_values("CPF2112", name, library, "*DTAQ"))
     return holder, queue, target, name

@@ -229,6 +229,15 @@ class Entries:
         else:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
+    def copied(self, other: Entries) -> Work:
+        """The work that puts another queue's entries into this durable and empty one, in their order."""
+        assert isinstance(self.raw, DurableQueue)
+        work = self.raw.work()
+        for item in other.raw.entries(reverse=other.raw.order is Order.LIFO):
+            self._put(work, other._entry(item))
+        self.promised = set(other.promised)
+        return work
+
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Put an entry back at the front: it is the next one taken, in a KEYED queue the next one with its key.
 

@@ -240,7 +240,11 @@ class ObjectTable:
         after = copy(one)
         for name, value in values.items():
             setattr(after, name, value)
-        meta = self._catalogue.record("object", str(one.number), after.save()) if one.number in self._objects else {}
+        meta: dict[bytes, bytes | None] = {}
+        if not after.temporary:
+            meta = self._catalogue.record("object", str(one.number), after.save())
+            if one.temporary:
+                meta |= self._catalogue.private(one.number, one.private) | ({} if one.ddm else after.state())
 
         def make() -> None:
             for name, value in values.items():
@@ -274,14 +278,20 @@ class ObjectTable:
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[DataQueue], Sequence[Work]]
     ) -> None:
         """Rename a queue, move it to another library, or both; ``also`` as in :meth:`change`."""
-        before = one.type, one.name
+        before, held = (one.type, one.name), one.held
+        kept, works = one.out_of_qtemp(self._system.store) if one.temporary and target.number else ({}, ())
 
         def put() -> None:
             if holder.objects.get(before) is one:
                 del holder.objects[before]
             target.objects[one.type, name] = one
+            if not one.temporary:
+                self._objects[one.number] = one
+            if held is not None and held is not one.held:
+                held.discard()
 
-        self.change(one, {"name": name, "library": target.name}, also, put)
+        values = {"name": name, "library": target.name, **kept}
+        self.change(one, values, lambda after: (*works, *also(after)), put)
 
     def remove(
         self, one: SystemObject, holder: Library | None = None, job: JobData | None = None, also: Sequence[Work] = ()

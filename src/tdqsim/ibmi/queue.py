@@ -21,7 +21,7 @@ Requests
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -195,18 +195,26 @@ class DataQueue(SystemObject):
 
     def attach(self, store: Store, *, aside: Store | None = None) -> None:
         """Connect the queue to its stored entries, which are created if needed."""
-        attributes = self.attributes
-        sender = LIMITS["sender_id_length"] if attributes.senderid else 0
-        name = str(self.number).encode("ascii")
-        held = self.held = Entries(
-            store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=self.forced, aside=aside
-        )
-        self.maximum = maximum_entries(attributes)
-        self.allocated = attributes.initial
+        held = self.held = self._entries(store, forced=self.forced, aside=aside)
+        self.maximum = maximum_entries(self.attributes)
+        self.allocated = self.attributes.initial
         if held.raw.count:
             killed = aside is None and not store.closed_clean
             self.stamp = self.kept_stamp = held.latest(every=killed and self.keyed)
             self._hold_all()
+
+    def _entries(self, store: Store, *, forced: bool, aside: Store | None = None) -> Entries:
+        attributes = self.attributes
+        sender = LIMITS["sender_id_length"] if attributes.senderid else 0
+        name, order = str(self.number).encode("ascii"), ORDERS[attributes.seq]
+        return Entries(store, name, order, attributes.keylen, sender, forced=forced, aside=aside)
+
+    def out_of_qtemp(self, store: Store) -> tuple[Mapping[str, object], Sequence[Work]]:
+        """The changed attributes of a queue that leaves a QTEMP, and the work that makes its entries durable."""
+        if not self.attributes.force:
+            return {"temporary": False}, ()
+        durable = self._entries(store, forced=True)
+        return {"temporary": False, "held": durable, "_in_memory": None}, (durable.copied(self.stored),)
 
     def _restore(self, kept: bytes) -> None:
         """Take over the allocation and the moment of the last entry that were saved; an attached queue."""
