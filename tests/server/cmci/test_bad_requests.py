@@ -62,6 +62,9 @@ def test_uris(cmci, path, status, message):
         ("PUT", '<request><action name="DISABLE"/></request>' + " " * 70000, "DFHWU4007"),
         ("PUT", '<request><update><attributes A="1" a="2"/></update></request>', "DFHWU4007"),
         ("PUT", b"\xff\xfe<request>".decode("latin-1"), "DFHWU4007"),
+        ("PUT", '<?xml version="1.0" encoding="nope"?><request/>', "DFHWU4007"),
+        ("PUT", '<?xml version="1.0" encoding="big5"?><request/>', "DFHWU4007"),
+        ("PUT", '<?xml version="1.0" encoding="hex"?><request/>', "DFHWU4007"),
     ],
 )  # fmt: skip
 def test_bodies(cmci, method, body, message):
