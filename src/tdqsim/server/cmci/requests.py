@@ -283,7 +283,7 @@ def body_of(data: bytes) -> CmciBody | None:
     parser.ProcessingInstructionHandler = parser.ExternalEntityRefHandler = found.refuse
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: an encoding that is not known, not usable
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: of the encoding that the body names
         raise NotUnderstood("DFHWU4007", str(error)[:100]) from None
     if not found.kind:
         raise NotUnderstood("DFHWU4007", "request")
