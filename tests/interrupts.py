@@ -8,6 +8,7 @@ before the next test that does not tolerate files that were left open.
 from __future__ import annotations
 
 import gc
+import opcode
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,18 @@ from tests.quality import evidence
 
 _RECORDER = evidence.__file__
 """What ``--tdq-evidence`` puts around commands is no part of them, and is not interrupted."""
+
+
+_LEAVES_HANDLER = opcode.opmap["POP_EXCEPT"]
+
+
+def can_be_interrupted(frame: FrameType) -> bool:
+    """Whether an exception may be raised at the instruction that a frame is about to run.
+
+    A handler that is left by POP_EXCEPT is protected up to that instruction, and no signal is looked at there. What a
+    trace function raises there stays the exception being handled, in this thread and for all that it runs later.
+    """
+    return frame.f_code.co_code[frame.f_lasti] != _LEAVES_HANDLER
 
 
 class RaiseAt:
@@ -39,7 +52,7 @@ class RaiseAt:
         return self._at if file.startswith(self.home) and file != _RECORDER else None
 
     def _at(self, frame: FrameType, event: str, _arg: object) -> None:
-        if event == "line":
+        if event == "line" and can_be_interrupted(frame):
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)

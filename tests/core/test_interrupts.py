@@ -24,6 +24,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.fiber import WAIT, Fiber, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, WouldWaitForever
+from tests.interrupts import can_be_interrupted
 
 SECOND = 1_000_000_000
 FILES = {
@@ -55,7 +56,7 @@ class Injector:
     def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
         if self.where or frame.f_code.co_filename not in FILES:
             return None
-        if event == "line":
+        if event == "line" and can_be_interrupted(frame):
             self.seen += 1
             if self.nth in (0, self.seen):
                 place = f"{frame.f_code.co_name}:{frame.f_lineno}"
