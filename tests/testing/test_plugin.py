@@ -626,6 +626,17 @@ def collects(task):
         gc.callbacks.remove(slow)
     no_command(task)
 
+@pytest.mark.tdq_runaway(0.1)
+def test_slow_dump(tdq_region, monkeypatch):
+    def lines(*_):
+        until = time.process_time() + 0.4
+        while time.process_time() < until:
+            sum(range(1000))
+        return []
+    monkeypatch.setattr("linecache.getlines", lines)
+    tdq_region.start(no_command)
+    tdq_region.run()
+
 @pytest.mark.tdq_runaway(0.4)
 def test_collector(tdq_region):
     tdq_region.start(collects)
@@ -656,16 +667,17 @@ def test_after_{loop}(tdq_region):
 """
     text = run(pytester, body, "--tdq-runaway", "0.1")
     told = failures(text)
-    assert list(told) == ["test_catches", "test_collector", *(f"test_{loop}" for loop in loops)], text
-    assert "5 failed, 4 passed" in text
+    assert list(told) == ["test_catches", "test_slow_dump", "test_collector", *(f"test_{loop}" for loop in loops)]
+    assert "6 failed, 4 passed" in text
     for loop in loops:
         report = told[f"test_{loop}"]
         assert "dump of abend AICA" in report
         assert "the task has run for 0.2 seconds of processor time without being suspended: it loops" in report
         assert "task 2 PAYP" in report
     assert "its program has caught the abend" in told["test_catches"]
-    assert "dump of abend AICA" in told["test_collector"]  # not lost where Python discards it
-    assert "has caught the abend" not in told["test_collector"]
+    for name in ("test_slow_dump", "test_collector"):
+        assert "dump of abend AICA" in told[name]  # not lost where Python discards it
+        assert "has caught the abend" not in told[name]
 
 
 def test_a_started_job_that_raises_fails_the_test_that_started_it(pytester: pytest.Pytester) -> None:

@@ -12,17 +12,24 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final, NoReturn
 
 from tdqsim.cics import Abend
-from tdqsim.core.own_frames import discards_errors
+from tdqsim.core.own_frames import discards_errors, is_own_frame
 
 RUNAWAY: Final = "AICA"
 """The abend of a task that loops (IBM Docs, AICA)."""
 _LOOKS: Final = 4
 """How often the timer checks within the limit."""
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames that are under way, the innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 class RunawayLimit:
@@ -38,6 +45,7 @@ class RunawayLimit:
         self._seconds, self._turn, self._fail = seconds, turn, fail
         self._seen = (-1, False)
         self._looks = 0
+        self._program: FrameType | None = None
         self._on = False
 
     def begin(self) -> None:
@@ -58,6 +66,7 @@ class RunawayLimit:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
             self._on = False
+            self._program = None
 
     def _look(self, _number: int, frame: FrameType | None) -> None:
         turn = self._turn()
@@ -74,7 +83,8 @@ class RunawayLimit:
             "(--tdq-runaway, or the marker tdq_runaway, changes the limit; 0 ends it)"
         )
         if self._looks == _LOOKS:
+            *_, self._program = (None, *filter(is_own_frame, _stack(frame)))
             raise Abend(RUNAWAY, detail=why)
-        if self._looks < 2 * _LOOKS:
-            return  # the dump is made, which may import modules
+        if self._looks < 2 * _LOOKS or (self._program is not None and self._program not in _stack(frame)):
+            return  # the program has ended: its changes are backed out, the dump is made
         self._fail(f"abend {RUNAWAY}: {why}; its program has caught the abend")
