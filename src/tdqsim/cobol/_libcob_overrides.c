@@ -170,6 +170,27 @@ void cob_check_numeric(const cob_field *field, const char *name) {
         check_class(field, name, ZONED_MOVE);
 }
 
+/* The digits that an edited item shows. The compiler counts one too few for a floating currency sign that begins with
+ * one sign and a comma, such as $,$$9. */
+static int edited_digits(const cob_field_attr *edited) {
+    const cob_pic_symbol *symbol;
+    int digits = 0, floating = 0;
+    for (symbol = edited->pic; symbol != NULL && symbol->symbol != '\0'; symbol++)
+        if (symbol->symbol == global->cob_current_module->currency_symbol)
+            floating += symbol->times_repeated;
+        else if (strchr("9Z*", symbol->symbol) != NULL)
+            digits += symbol->times_repeated;
+    return floating > 1 ? digits + floating - 1 : edited->digits;
+}
+
+/* libcob shows a plus sign for a negative number where a currency sign follows it. */
+static void correct_sign(cob_field *from, cob_field *to) {
+    const cob_pic_symbol *symbol = to->attr == NULL || to->attr->type != COB_TYPE_NUMERIC_EDITED ? NULL : to->attr->pic;
+    if (symbol != NULL && symbol[0].symbol == '+' && symbol[1].symbol == global->cob_current_module->currency_symbol &&
+        to->data[0] == '+' && COB_FIELD_IS_NUMERIC(from) && cob_cmp_llint(from, 0) < 0)
+        to->data[0] = '-';
+}
+
 void cob_move(cob_field *from, cob_field *to) {
     cob_field plain;
     unsigned char digits[DIGITS];
@@ -187,12 +208,14 @@ void cob_move(cob_field *from, cob_field *to) {
     if (from->attr != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_EDITED &&
         COB_FIELD_IS_NUMERIC(from) && to->attr->digits <= DIGITS && to->attr->scale >= 0 &&
         from->attr->type != COB_TYPE_NUMERIC_FLOAT && from->attr->type != COB_TYPE_NUMERIC_DOUBLE &&
-        from->attr->digits - from->attr->scale > to->attr->digits - to->attr->scale) {
+        from->attr->digits - from->attr->scale > edited_digits(to->attr) - to->attr->scale) {
         /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros */
-        cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, to->attr->digits, to->attr->scale, COB_FLAG_HAVE_SIGN, NULL};
+        cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, edited_digits(to->attr), to->attr->scale,
+                                  COB_FLAG_HAVE_SIGN, NULL};
         cob_field kept = {shorter.digits, digits, &shorter};
         cob_move(from, &kept);
         real(&kept, to);
+        correct_sign(&kept, to);
         return;
     }
     if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
@@ -203,6 +226,7 @@ void cob_move(cob_field *from, cob_field *to) {
         from = &plain;
     }
     real(from, to);
+    correct_sign(from, to);
 }
 
 /* -- division by zero ---------------------------------------------------------------------------------------------- */
