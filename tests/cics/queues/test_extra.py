@@ -229,6 +229,17 @@ def test_no_room_at_close(make, tmp_path, monkeypatch):
     assert region.inquire_tdqueue("OUTQ", "OPENSTATUS").openstatus is Cvda.CLOSED
 
 
+def test_a_last_block_that_is_lost_when_the_region_ends_is_told(make, tmp_path, monkeypatch):
+    region = make(OUT, dd={"OUT": tmp_path / "out"})
+    put_lines(region, "1")
+    limit_file_size(monkeypatch, region)
+    region.close()
+    [told] = region.notices
+    assert (told.id, told.severity, told.resource) == ("TDQ0072", "error", "TDQUEUE(OUTQ)")
+    assert told.reason.startswith("Its data set (DD name OUT) was closed without its last block: ")
+    assert "No space left on device" in told.reason
+
+
 def limit_file_size(monkeypatch, region: Region) -> None:
     """The system refuses every further write of the queue's file for lack of room."""
 

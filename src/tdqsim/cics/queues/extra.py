@@ -272,12 +272,12 @@ class DataSet:
         """
         if self._writer is not None and not clean:
             self._writer.abandon()
-        for _ in range(2):  # after an IOERR the second close gives up the last block
-            try:
-                self.close()
-            except Condition:
-                continue
-            return
+        try:
+            self.close()
+        except Condition as error:
+            definition = self._queue.definition
+            self._report("last_block_lost", {"queue": definition.name, "dd": definition.dd, "reason": error.detail})
+            self.close()  # the second close gives up the block
 
     # -- requests -------------------------------------------------------------------------------------------------
 
