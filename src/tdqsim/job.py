@@ -124,6 +124,13 @@ def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -
     return found
 
 
+def own_files(directory: Path) -> Iterator[Path]:
+    """The files below a directory, but for those of virtual environments in it."""
+    for folder, below, names in os.walk(directory):
+        below[:] = (each for each in below if not Path(folder, each, "pyvenv.cfg").exists())
+        yield from (Path(folder, name) for name in names)
+
+
 @contextmanager
 def importable(directory: Path | None) -> Iterator[None]:
     """A context in which the modules of a directory can be imported.

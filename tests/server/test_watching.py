@@ -85,6 +85,11 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def test_without_a_change_nothing_is_done(served: Served) -> None:
     assert served.looked() == []
     assert served.looked() == []
+    environment = served.folder / "environment"  # such as pip changes it
+    environment.mkdir()
+    (environment / "pyvenv.cfg").write_text("")
+    (environment / "module.py").write_text("")
+    assert served.looked() == []
 
 
 def test_a_new_definition_is_installed_and_an_enabled_queue_is_refused_as_create_refuses_it(served: Served) -> None:

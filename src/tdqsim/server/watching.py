@@ -33,7 +33,7 @@ from tdqsim.cobol.handlers import COBOL
 from tdqsim.definitions import REGION_FILE_NAME, Resource, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.hosting import EngineStopped
-from tdqsim.job import importable
+from tdqsim.job import importable, own_files
 from tdqsim.report import queue_layouts
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
@@ -89,7 +89,7 @@ class RegionWatch:
         yield self._directory / REGION_FILE_NAME
         yield from self._definition_files()
         yield from self._layout_files()
-        yield from self._directory.rglob("*.py")
+        yield from (path for path in own_files(self._directory) if path.suffix == ".py")
         yield from self._cobol_files()
 
     def _definition_files(self) -> Iterator[Path]:

@@ -82,6 +82,13 @@ def test_files_that_were_edited_since_the_last_run_of_a_session_count(
     assert kept() == [("KEEP", b"ANOTHER 1"), ("KEEP", b"ANOTHER 2")]
     shared.write_text(shared.read_text().replace("triggerlevel: 2", "triggerlevel: 3"))
     assert kept() == [("PAYQ", b"1"), ("PAYQ", b"2")]
+    made = {each: each.stat().st_mtime_ns for each in (tmp_path / "run" / "replay").rglob("*.parquet")}
+    (region_directory / "environment").mkdir()
+    (region_directory / "environment" / "pyvenv.cfg").write_text("")
+    (region_directory / "environment" / "module.py").write_text("")
+    kept()  # nothing is left to do: a virtual environment does not count
+    assert made
+    assert {each: each.stat().st_mtime_ns for each in made} == made
 
 
 @pytest.mark.cobc

@@ -27,7 +27,7 @@ from tdqsim.cics import Region
 from tdqsim.definitions import Definitions, RegionFile, load_definitions, load_region_file
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.ibmi import System
-from tdqsim.job import JobRequest, importable, named_class
+from tdqsim.job import JobRequest, importable, named_class, own_files
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages.event_replay import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
@@ -131,7 +131,7 @@ def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
     files: list[Path] = []
     named = list(definitions)
     if directory is not None:
-        files += (each for each in sorted(directory.rglob("*")) if each.suffix in _CODE)
+        files += (each for each in sorted(own_files(directory)) if each.suffix in _CODE)
         file = load_region_file(directory)
         named += (path for each in _named_in(file) if (path := file.directory / each).exists())
     for path in named:
