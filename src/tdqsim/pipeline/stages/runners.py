@@ -75,7 +75,6 @@ class Runner(ABC):
     Attributes:
         name: ``local`` or ``spark``.
         why: why it was chosen, as a sentence.
-        say: called with progress messages.
         rounds: how often the unfinished tasks of a step are tried when worker processes die.
     """
 
@@ -84,7 +83,12 @@ class Runner(ABC):
 
     def __init__(self, why: str = "", say: Callable[[str], None] | None = None) -> None:
         self.why = why
-        self.say = say or (lambda _: None)
+        self._say = say
+
+    def say(self, text: str) -> None:
+        """Report progress."""
+        if self._say is not None:
+            self._say(text)
 
     @abstractmethod
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
@@ -236,13 +240,12 @@ class SparkRunner(Runner):
     ) -> None:
         super().__init__(why, say)
         self.spark = spark
-        self._say_of_session = say
 
     def session(self) -> SparkSession:
         """The Spark session; if none was passed in, a local one is made."""
         if self.spark is None:
             # Java may compile little: bulk data is never processed there
-            self.spark = session(name="tdqsim pipeline", quick_start=True, say=self._say_of_session)
+            self.spark = session(name="tdqsim pipeline", quick_start=True, say=self._say)
         return self.spark
 
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
