@@ -1,4 +1,4 @@
-"""Inputs that a coverage-guided fuzzer found worth keeping (``tests/fuzz/fuzz_datasets.py``)."""
+"""Inputs that a coverage-guided fuzzer found worth keeping (``tests/fuzz.py``)."""
 
 from __future__ import annotations
 

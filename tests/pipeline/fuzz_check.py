@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -44,20 +45,19 @@ OPTIONS = tuple(
 )
 
 
-def check(data: bytes, path: str) -> None:
+def check(data: bytes, path: Path) -> None:
     """Read a file by the format that its first byte chooses, cut as its second says; AssertionError is a finding."""
     if len(data) < 2:
         return
     # What looks like blocks is refused when a read is planned; here it is what it is said to be.
     options = replace(OPTIONS[data[0] % len(OPTIONS)], check_words=False)
     step, body = 8 + data[1] % 60, data[2:]
-    with open(path, "wb") as out:  # noqa: PTH123 - the fuzzer's file, by its name
-        out.write(body)
-    whole = at_once(body, options)
+    path.write_bytes(body)
+    name, whole = str(path), at_once(body, options)
     with mock.patch.object(splits, "CHUNK", step), mock.patch.object(splits, "BLOCK_CHUNK", step):
-        assert by_parts(path, replace(options, paths=(path,), split_bytes=1 << 20)) == whole
-        parts = by_parts(path, replace(options, paths=(path,), split_bytes=step))
-        counted = by_parts(path, replace(options, paths=(path,), split_records=1 + step % 7))
+        assert by_parts(name, replace(options, paths=(name,), split_bytes=1 << 20)) == whole
+        parts = by_parts(name, replace(options, paths=(name,), split_bytes=step))
+        counted = by_parts(name, replace(options, paths=(name,), split_records=1 + step % 7))
     if whole is not None or options.recfm.separator:
         assert parts == whole
         assert counted == whole

@@ -17,4 +17,4 @@ def test_the_corpus_holds(tmp_path):
     inputs = sorted(CORPUS.iterdir())
     assert len(inputs) > 15
     for path in inputs:
-        check(path.read_bytes(), str(tmp_path / "data"))
+        check(path.read_bytes(), tmp_path / "data")
