@@ -214,6 +214,7 @@ class _Resolver:
         self.keywords: list[tuple[CommandOption, Cvda]] = []
         self.common: dict[str, Option] = {}
         self.names: list[Option] = []
+        self.cvdas: dict[str, str] = {}
         self.parameters = {option.word: option for option in command.options if not option.receiver}
         self.receivers = {option.word: option for option in command.options if option.receiver}
 
@@ -259,8 +260,11 @@ class _Resolver:
             declared = self.parameters[_keywords(self.command.name)[word]]
             if option.argument is not None:
                 raise self.source.error(f"{word} takes no argument", option.argument_offset)
+            self._once(declared, option)
             self.keywords.append((declared, Cvda[word]))
         elif word in _names(self.command):
+            if option.argument is not None and self.command.name == "IGNORE CONDITION":
+                raise self.source.error(f"{word} takes no argument", option.argument_offset)
             self.names.append(option)
         else:
             own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
@@ -268,6 +272,12 @@ class _Resolver:
             allowed = ", ".join([*own, *names, *COMMON_OPTIONS])
             message = f"{word} is not an option of {self.command.name}; allowed are {allowed}"
             raise TranslationError(message, self.source.text, option.offset, word)
+
+    def _once(self, declared: CommandOption, option: Option) -> None:
+        """Refuse a second word for one CVDA: ENABLED and DISABLED, or ENABLED and ENABLESTATUS."""
+        other = self.cvdas.setdefault(declared.word, option.word)
+        if other != option.word:
+            raise self.source.error(f"{option.word} and {other} both give {declared.word}; give one", option.offset)
 
     def _common(self, option: Option) -> None:
         if option.word == "NOHANDLE":
@@ -296,10 +306,15 @@ class _Resolver:
             else:
                 self.receives.append((received, option))
         if sent is not None and option.argument is not None:
+            if sent.kind == "cvda":
+                self._once(sent, option)
             self.sends.append((sent, option))
 
     def _check_missing(self, words: set[str]) -> None:
         given = words | {declared.word for declared, _cvda in self.keywords}
+        if self.command.name in _NAMED and not self.names:
+            needed = f"{self.command.name} needs {_NAMED[self.command.name]}"
+            raise self.source.error(needed, self.source.options[0].offset)
         for option in (*self.parameters.values(), *(() if self.bare else self.receivers.values())):
             if option.required and option.word not in given:
                 raise self.source.error(f"{self.command.name} needs {option.word}", self.source.options[0].offset)
@@ -356,10 +371,7 @@ def bind(
             raise option_error(resolved.source, option, error) from error
         if value is not _MISSING:
             call.keywords[declared.parameter] = value
-    for declared, cvda in resolved.keywords:
-        if declared.parameter in call.keywords:
-            raise resolved.source.error(f"{declared.word} and {cvda.name} say the same thing twice", 0)
-        call.keywords[declared.parameter] = cvda
+    call.keywords.update((declared.parameter, cvda) for declared, cvda in resolved.keywords)
     _most_received(resolved, host, call)
     _check_areas(resolved, host, call)
     _bind_names(resolved, host, call, labels)
@@ -423,8 +435,9 @@ def fits_from(resolved: Resolved, keywords: Mapping[str, object]) -> None:
     """Refuse a LENGTH that goes beyond FROM."""
     sent, length = keywords.get("from_"), keywords.get("length")
     if isinstance(sent, bytes) and isinstance(length, int) and length > len(sent):
+        places = (option.argument_offset for declared, option in resolved.sends if declared.parameter == "length")
         raise resolved.source.error(
-            f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
+            f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", next(places, 0)
         )
 
 
@@ -442,13 +455,15 @@ def _callable(option: Option, host: HostVariables, source: ExecText, labels: Lab
     label = labels.get(str(option.argument))
     if label is not None:
         return label
+    named = option.argument
     try:
-        target = host.value(option.argument) if isinstance(option.argument, Reference) else None
+        target = host.value(named) if isinstance(named, Reference) and host.knows(named) else None
     except HostVariableError as error:
         raise option_error(source, option, error) from error
     if not callable(target):
+        shown = f"{option.word}({named})" if isinstance(named, Reference) else option.word
         raise source.error(
-            f"{option.word} needs a label that a function stands for, or a host variable that holds a callable",
+            f"{shown} needs a label that a function stands for, or a host variable that holds a callable",
             option.argument_offset,
         )
     return target  # type: ignore[no-any-return]
