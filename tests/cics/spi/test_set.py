@@ -163,8 +163,12 @@ def test_what_a_trigger_attribute_may_not_be(reg):
         reg.install([define_transaction(name=name, remotesystem=remotesystem)])
     expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="FARP")
     reg.set_tdqueue("TERQ", atitranid="HERE")
-    with pytest.raises(TdqError, match="at most 4 characters"):
-        reg.set_tdqueue("TERQ", atitranid="TOOLONG")
+    for name in ("TOOLONG", "IGNORE"):
+        with pytest.raises(TdqError, match="at most 4 characters"):
+            reg.set_tdqueue("TERQ", atitranid=name)
+    for number in (-1, 1, 5):
+        with pytest.raises(TypeError, match=f"atitermid is {number}; allowed is str or None"):
+            reg.set_tdqueue("TERQ", atitermid=number)
 
 
 @pytest.mark.rule("SET-TRIGGERLEVEL-RANGE")
@@ -181,6 +185,7 @@ def test_a_triggerlevel_out_of_range(reg, value):
         ("PAYQ", {"enablestatus": "DISABLING"}),
         ("PAYQ", {"enablestatus": "ON"}),
         ("PAYQ", {"enablestatus": 99999}),
+        ("PAYQ", {"enablestatus": -1}),
         ("EXTO", {"openstatus": Cvda.OPENING}),
     ],
 )

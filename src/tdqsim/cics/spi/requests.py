@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final
 
 from tdqsim.cics.kernel.authority import check_command, check_resource, check_surrogate
+from tdqsim.cics.kernel.command import to_cvda
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -33,10 +34,8 @@ def refusal(command: str, cause: str, detail: str) -> Condition:
 
 
 def is_null(value: object) -> bool:
-    """Whether a value is a null value, which changes nothing: not given, IGNORE, -1 or blanks."""
-    if isinstance(value, str):
-        return not value.strip() or value.strip().upper() == "IGNORE"
-    return value is None or (not isinstance(value, bool) and value in (-1, Cvda.IGNORE))  # True equals the CVDA IGNORE
+    """Whether the value of a CVDA changes nothing: not given, IGNORE, or a blank name."""
+    return value is None or to_cvda(value) is Cvda.IGNORE or (isinstance(value, str) and not value.strip())
 
 
 def queue_name(value: object) -> str:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition
@@ -100,8 +100,8 @@ def set_tdqueue(
 ) -> None:
     """Change attributes and states of a queue.
 
-    An attribute whose option is omitted or has a null value (None, blanks, -1, IGNORE) is not changed. CVDAs may be
-    given by name.
+    An attribute whose option is omitted or has its null value (blanks, -1, for a CVDA IGNORE) is not changed. CVDAs may
+    be given by name.
 
     Args:
         tdqueue: the queue's name.
@@ -132,10 +132,12 @@ def set_tdqueue(
         step()
 
 
-def _leaves_alone(option: str, value: object) -> bool:
-    if SET_TDQUEUE_OPTIONS[option].kind == "BINARY":
-        return value is None or value == -1
-    return is_null(value)
+def _leaves_alone(option: str, value: Any) -> bool:
+    """Whether a value is the null value of its kind, or not given."""
+    kind = SET_TDQUEUE_OPTIONS[option].kind
+    if kind == "CVDA":
+        return is_null(value)
+    return value is None or (value == -1 if kind == "BINARY" else not value.strip(" "))
 
 
 def check_set(task: TaskBase, name: str, values: Mapping[str, object]) -> _SetRequest:
