@@ -253,11 +253,12 @@ def test_a_body_that_is_no_record_is_refused(api, body):
         ("application/json", b'{"text": "one"}', 201, ""),
         ("application/json; charset=utf-8", b'{"text": "one"}', 201, ""),
         ("application/vnd.pay+json", '{"text": "one"}'.encode("utf-16"), 201, ""),
-        ("text/plain", b'{"text": "one"}', 422, "body: Input should be a valid list"),
-        ("", b'{"text": "one"}', 422, "body: Input should be a valid list"),
+        ("text/plain", b'{"text": "one"}', 422, "the body must be application/json, and this is text/plain"),
+        ("", b'{"text": "one"}', 422, "header.content-type: the body must be application/json, and this is not given"),
         ("application/json", b"", 422, "body: Field required"),
-        ("application/json", b'{"text": ', 422, "body.9: JSON decode error"),
-        ("application/json", b"[" * 100_000, 400, "There was an error parsing the body"),
+        ("application/json", b'{"text": ', 422, "body.9: JSON decode error: Expecting value"),
+        ("application/json", b"[" * 100_000, 400, "There was an error parsing the body: maximum recursion depth exceeded"),
+        ("application/json", b'{"text": "\xe9"}', 400, "'utf-8' codec can't decode byte 0xe9 in position 10"),
         ("application/json", b"null", 422, "body: Input should be a valid list"),
     ],
 )
@@ -279,6 +280,8 @@ def test_a_body_is_json_by_its_content_type(api, kind, sent, status, detail):
         ("?limit=1001", 422),
         ("?limit=1&limit=0", 422),
         ("?encoding=HEX", 422),
+        ("?limt=1", 422),  # it would have no effect
+        ("?Limit=1", 422),
     ],
 )
 def test_a_query_is_checked_and_has_defaults(api, query, status):
@@ -300,7 +303,7 @@ def test_a_bad_record_names_what_is_wrong(api):
 def test_metrics_health_and_the_document(api):
     api.post(f"{QUEUE}/records", json={"text": "x"})
     assert 'tdq_queue_items{queue="PAYQ",region="PAYREGN"} 1.0' in api.get("/metrics").text
-    assert api.get("/health").json() == {"status": "up"}
+    assert api.get("/health", headers={"Host": "LOCALHOST:8470"}).json() == {"status": "up"}
     assert api.get("/ready").status_code == 200
     assert "/api/v1/regions/{name}/exec" in api.get("/api/v1/openapi.json").json()["paths"]
 

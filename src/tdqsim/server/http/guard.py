@@ -53,7 +53,8 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
 
     @app.exception_handler(AnyHTTPException)
     async def refused(request: Request, error: AnyHTTPException) -> Any:
-        answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
+        reason = f": {error.__cause__}" if error.__cause__ is not None else ""  # what the parser of the body says
+        answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}{reason}")
         answer.headers.update(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             answer.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
@@ -108,7 +109,7 @@ class _Checked:
     def _wrong(self, headers: Headers) -> tuple[int, str] | None:
         named = headers.get("host", "")
         host = named if named.endswith("]") else named.rsplit(":", 1)[0]
-        if host not in _LOCAL and not self._any_host:
+        if host.lower() not in _LOCAL and not self._any_host:
             return HTTPStatus.MISDIRECTED_REQUEST, f"host {host[:80]!r} is not served; allowed are {', '.join(_LOCAL)}"
         origin = headers.get("origin")
         if origin is not None and not _is_here(origin, headers):

@@ -139,13 +139,21 @@ def _place(loc: Iterable[int | str]) -> str:
     return ".".join(str(each) for each in loc if not _OF_A_UNION.fullmatch(str(each)))
 
 
-async def not_valid(_request: Request, error: Exception) -> JSONResponse:
+def _reason(wrong: dict[str, Any]) -> str:
+    """What the parser says of a body that is not JSON; of other errors the message says it."""
+    return f": {wrong['ctx']['error']}" if wrong["type"] == "json_invalid" else ""
+
+
+async def not_valid(request: Request, error: Exception) -> JSONResponse:
     """The answer to a request that does not match the OpenAPI document."""
     assert isinstance(error, RequestValidationError), error
     wrong = [
-        f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"
+        f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}{_reason(each)}"
         for each in error.errors()
         if each["type"] != "none_required"
     ]
+    if isinstance(error.body, bytes):  # nobody has parsed it
+        given = request.headers.get("content-type", "")
+        wrong = [f"header.content-type: the body must be application/json, and this is {given[:80] or 'not given'}"]
     drop_frames(error)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])

@@ -16,11 +16,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
+
+from tdqsim.hosting import did_you_mean
 
 if TYPE_CHECKING:
     from fastapi._compat import ModelField
@@ -37,6 +40,7 @@ class OperationRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
         *self._dependencies, self._function = _calls(self.dependant, set())
+        self._parameters = {name for each in (*self._dependencies, self._function) for name in each.parameters}
         self._refuse, self.app = self.app, self._handle
 
     @cached_property
@@ -59,12 +63,23 @@ class OperationRoute(APIRoute):
             result = Response(content, self.status_code or 200, media_type="application/json")
         await result(scope, receive, send)
 
+    def _check_names(self, request: Request) -> None:
+        """Check that no name of a query resembles one of the parameters; other names are of somebody else.
+
+        Raises:
+            RequestValidationError: one does, and would have no effect.
+        """
+        for name in request.query_params.keys() - self._parameters:
+            if suggestion := did_you_mean(name, self._parameters):
+                wrong = f"there is no parameter {name[:40]}{suggestion}"
+                raise RequestValidationError([{"type": "parameter", "loc": ("query",), "msg": wrong}])
+
     async def _arguments(self, request: Request, body: bytes) -> dict[str, Any]:
         """The arguments of the function.
 
         Raises:
-            _NotAsDocumented: a value or the body is missing or not valid. HTTPException, TdqError: a dependency refuses
-                the request.
+            _NotAsDocumented: a value or the body is missing or not valid. RequestValidationError: a parameter is
+                misspelt. HTTPException, TdqError: a dependency refuses the request.
         """
         field, given = self.body_field, dict[str, Any]()
         if field is not None:
@@ -72,6 +87,8 @@ class OperationRoute(APIRoute):
             if not given:
                 raise _NotAsDocumented
         results: dict[object, Any] = {}
+        if request.scope["query_string"]:
+            self._check_names(request)
         for each in self._dependencies:
             if each.of_request:
                 results[each.function] = await each.function(request)
@@ -125,6 +142,7 @@ class _Call:
         self._path = dependant.path_params
         self._query = dependant.query_params
         self._headers = dependant.header_params
+        self.parameters = [each.alias for each in self._query]
         optional = [each for each in (*self._query, *self._headers) if not each.field_info.is_required()]
         self._defaults = {each.name: each.get_default() for each in optional}
         self._required = {each.name for each in (*self._query, *self._headers)} - self._defaults.keys()
