@@ -257,7 +257,7 @@ def test_a_body_that_is_no_record_is_refused(api, body):
         ("", b'{"text": "one"}', 422, "header.content-type: the body must be application/json, and this is not given"),
         ("application/json", b"", 422, "body: Field required"),
         ("application/json", b'{"text": ', 422, "body.9: JSON decode error: Expecting value"),
-        ("application/json", b"[" * 100_000, 400, "There was an error parsing the body: maximum recursion depth exceeded"),
+        ("application/json", b"[" * 100_000, 400, "There was an error parsing the body: maximum recursion depth"),
         ("application/json", b'{"text": "\xe9"}', 400, "'utf-8' codec can't decode byte 0xe9 in position 10"),
         ("application/json", b"null", 422, "body: Input should be a valid list"),
     ],
