@@ -47,14 +47,17 @@ def test_what_users_have_privately_outlives_a_restart_and_ends_with_the_object(t
         assert list(store.durable.metas(b"allocation/")) == []
 
 
-@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize(("force", "journaled"), [("*YES", False), ("*NO", False), ("*NO", True)])
 @pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
-def test_a_queue_that_left_qtemp_is_as_if_it_had_been_created_in_its_library(tmp_path, seq, force):
+def test_a_queue_that_left_qtemp_is_as_if_it_had_been_created_in_its_library(tmp_path, seq, force, journaled):
     keyed = {"keylen": 2} if seq == "*KEYED" else {}
     with reopen(tmp_path / "store") as system:
         with system.job("A", "QSECOFR") as job:
             job.crtdtaq("QTEMP/Q", maxlen=3, seq=seq, senderid="*YES", force=force, aut="*EXCLUDE", **keyed)
             job.grtobjaut("QTEMP/Q", "ANNA", "*USE")
+            if journaled:
+                job.crtjrn("QGPL/JRN")
+                job.strjrnobj("QTEMP/Q", "QGPL/JRN")
             for number in (b"1", b"2", b"3"):
                 job.qsnddtaq("Q", "QTEMP", number, key=b"K1" if keyed else None)
             job.movobj("QTEMP/Q", "QGPL")
@@ -62,7 +65,7 @@ def test_a_queue_that_left_qtemp_is_as_if_it_had_been_created_in_its_library(tmp
         assert next(system.queues()).private == {"ANNA": "*USE"}
         shutil.copytree(tmp_path / "store", tmp_path / "killed")
     expected = {"*FIFO": [b"1", b"2", b"3", b"4"], "*LIFO": [b"4", b"3", b"2", b"1"]}.get(seq, [b"4", b"1", b"2", b"3"])
-    for store, kept in (("store", True), ("killed", force == "*YES")):
+    for store, kept in (("store", True), ("killed", force == "*YES" or journaled)):
         with reopen(tmp_path / store) as system, system.job("B", "ANNA") as job:
             order = {"key_order": "GE", "key": b"K0"} if keyed else {}
             found = [job.qrcvdtaq("Q", "QGPL", **order) for _ in range(5)]

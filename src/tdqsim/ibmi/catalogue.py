@@ -1,7 +1,7 @@
 """The catalogue: the records of libraries, objects, profiles and authorization lists that survive a restart.
 
 Each record is a JSON text in the store's durable meta data, committed by the command that changed it. The entries of
-FORCE(*YES) queues and of journals are durable too, those of other queues volatile.
+journals, of FORCE(*YES) queues and of queues that are or were journaled are durable too, those of others volatile.
 """
 
 from __future__ import annotations

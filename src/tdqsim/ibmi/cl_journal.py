@@ -107,7 +107,7 @@ def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
 
 @declare("STRJRNOBJ")
 def strjrnobj(job: JobCore, obj: str, jrn: str, *, library: str = "") -> None:
-    """Start journaling a standard data queue.
+    """Start journaling a standard data queue; from then on its entries are durable, as with FORCE(*YES).
 
     Args:
         obj: ``LIB/NAME``, or a name.
@@ -123,7 +123,8 @@ def strjrnobj(job: JobCore, obj: str, jrn: str, *, library: str = "") -> None:
     if queue.journal:
         job.fail("CPF7030", queue.name, "DTAQ", queue.library)
     journals = job.system.journals
-    job.system.objects.change(queue, {"journal": journal.number}, lambda after: journals.entry(job, after, "QB"))
+    values = {"journal": journal.number, "once_journaled": True}
+    job.system.objects.change(queue, values, lambda after: journals.entry(job, after, "QB"))
     job.note("STRJRNOBJ", queue, jrn=journal.qualified)
 
 

@@ -1,9 +1,10 @@
 """The entries of one data queue in the store, and which of them are promised to jobs.
 
 Place
-    The entries of a FORCE(*YES) queue are durable: each change is one commit, together with the journal entry and the
-    queue's allocation. The entries of other queues are volatile: they are in memory, or on the disk when memory is
-    short, and are written out when the system is closed cleanly, or by :meth:`~tdqsim.ibmi.System.write_out`.
+    The entries of a queue with FORCE(*YES), or that is or was journaled, are durable: each change is one commit,
+    together with the journal entry and the queue's allocation. The entries of other queues are volatile: they are in
+    memory, or on the disk when memory is short, and are written out when the system is closed cleanly, or by
+    :meth:`~tdqsim.ibmi.System.write_out`.
 
 Form
     An entry is stored as one record: the moment of its enqueue (eight bytes), the sender ID, and the data. An entry of

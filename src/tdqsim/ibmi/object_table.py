@@ -237,9 +237,12 @@ class ObjectTable:
             also: called with a changed copy of the queue; returns further changes to commit.
             put: moves the queue in memory; may be repeated.
         """
-        after = copy(one)
+        after, held = copy(one), one.held
         for name, value in values.items():
             setattr(after, name, value)
+        works = also(after)
+        if held is not None and after.forced and not one.forced:
+            works = (*after.made_durable(self._system.store), *works)
         meta: dict[bytes, bytes | None] = {}
         if not after.temporary:
             meta = self._catalogue.record("object", str(one.number), after.save())
@@ -249,10 +252,13 @@ class ObjectTable:
         def make() -> None:
             for name, value in values.items():
                 setattr(one, name, value)
+            if held is not None and after.held is not held:
+                one.held, one._in_memory = after.held, None
+                held.discard()
             put()
             one.bind()
 
-        self._system.carry_out(make, meta, also(after))
+        self._system.carry_out(make, meta, works)
 
     def change_authorities(self, one: SystemObject, authorities: Mapping[str, str]) -> None:
         """Change the authorities of users, and of ``*PUBLIC``, to an object; an empty one removes the user."""
@@ -278,8 +284,7 @@ class ObjectTable:
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[DataQueue], Sequence[Work]]
     ) -> None:
         """Rename a queue, move it to another library, or both; ``also`` as in :meth:`change`."""
-        before, held = (one.type, one.name), one.held
-        kept, works = one.out_of_qtemp(self._system.store) if one.temporary and target.number else ({}, ())
+        before = one.type, one.name
 
         def put() -> None:
             if holder.objects.get(before) is one:
@@ -287,11 +292,9 @@ class ObjectTable:
             target.objects[one.type, name] = one
             if not one.temporary:
                 self._objects[one.number] = one
-            if held is not None and held is not one.held:
-                held.discard()
 
-        values = {"name": name, "library": target.name, **kept}
-        self.change(one, values, lambda after: (*works, *also(after)), put)
+        values = {"name": name, "library": target.name, "temporary": one.temporary and target is holder}
+        self.change(one, values, also, put)
 
     def remove(
         self, one: SystemObject, holder: Library | None = None, job: JobData | None = None, also: Sequence[Work] = ()

@@ -11,7 +11,7 @@ Requests
     when a job opens the queue, and whenever the state changes::
 
         state                                            send            receive
-        FORCE(*NO), not journaled, nothing promised      to memory       from memory; with automatic
+        FORCE(*NO), never journaled, nothing promised    to memory       from memory; with automatic
         to a job that has not run yet                                    reclaim as below
         all others                                       _send_durably   _receive_durably
 
@@ -21,7 +21,7 @@ Requests
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -115,6 +115,7 @@ class DataQueue(SystemObject):
         autorcl: whether automatic reclaim is on; QMHQCDQ changes it.
         enforce: whether locks are enforced; QMHQCDQ changes it.
         journal: the number of the journal that it is journaled to, or 0.
+        once_journaled: whether it is or was journaled, and so has durable entries.
         held: its entries; None for a DDM queue.
         unsaved: whether its allocation has changed since it was saved.
         spare: how many sends need no check for room; receives do not increase it.
@@ -136,6 +137,7 @@ class DataQueue(SystemObject):
     autorcl: bool = False
     enforce: bool = False
     journal: int = 0
+    once_journaled: bool = False
     held: Entries | None = None
     unsaved: bool = False
     allocated: int = 0
@@ -169,8 +171,8 @@ class DataQueue(SystemObject):
 
     @property
     def forced(self) -> bool:
-        """Whether its entries are durable: FORCE(*YES), but nothing of a QTEMP outlives its job."""
-        return self.attributes.force and not self.temporary
+        """Whether its entries are durable: FORCE(*YES), or once journaled; but nothing of a QTEMP outlives its job."""
+        return (self.attributes.force or self.once_journaled) and not self.temporary
 
     @property
     def keyed(self) -> bool:
@@ -209,12 +211,11 @@ class DataQueue(SystemObject):
         name, order = str(self.number).encode("ascii"), ORDERS[attributes.seq]
         return Entries(store, name, order, attributes.keylen, sender, forced=forced, aside=aside)
 
-    def out_of_qtemp(self, store: Store) -> tuple[Mapping[str, object], Sequence[Work]]:
-        """The changed attributes of a queue that leaves a QTEMP, and the work that makes its entries durable."""
-        if not self.attributes.force:
-            return {"temporary": False}, ()
-        durable = self._entries(store, forced=True)
-        return {"temporary": False, "held": durable, "_in_memory": None}, (durable.copied(self.stored),)
+    def made_durable(self, store: Store) -> Sequence[Work]:
+        """The work that puts the entries into the store, when they become durable."""
+        volatile = self.stored
+        self.held, self._in_memory = self._entries(store, forced=True), None
+        return (self.held.copied(volatile),)
 
     def _restore(self, kept: bytes) -> None:
         """Take over the allocation and the moment of the last entry that were saved; an attached queue."""
@@ -366,4 +367,5 @@ class DataQueue(SystemObject):
         return {
             **SystemObject.save(self), "attributes": self.attributes._asdict(), "autorcl": self.autorcl,
             "enforce": self.enforce, "journal": self.journal,
+            **({"once_journaled": True} if self.once_journaled else {}),
         }  # fmt: skip
