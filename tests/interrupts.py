@@ -16,12 +16,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from tests.quality import evidence
-
-_RECORDER = evidence.__file__
-"""What ``--tdq-evidence`` puts around commands is no part of them, and is not interrupted."""
-
-
 _LEAVES_HANDLER = opcode.opmap["POP_EXCEPT"]
 
 
@@ -49,7 +43,7 @@ class RaiseAt:
 
     def __call__(self, frame: FrameType, _event: str, _arg: object) -> Any:
         file = frame.f_code.co_filename
-        return self._at if file.startswith(self.home) and file != _RECORDER else None
+        return self._at if file.startswith(self.home) else None
 
     def _at(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "line" and can_be_interrupted(frame):

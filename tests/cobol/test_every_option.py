@@ -17,7 +17,7 @@ from tdqsim.cobol import CobolPrograms
 from tests.cics.spi.helpers import region
 from tests.cics.text.test_python_and_text import CASES, furnish, prepare, text_of
 
-pytestmark = [pytest.mark.cobc, pytest.mark.two_forms]
+pytestmark = pytest.mark.cobc
 
 WITHOUT_RESPONSE = ("ABEND",)
 TIMES = {"ABSTIME(2837962864820)": "ABSTIME(SOME-TIME)", "ABSTIME(-1)": "ABSTIME(NO-TIME)"}

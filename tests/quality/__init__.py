@@ -1,1 +1,1 @@
-"""What holds the claims of the package: evidence of tests, ablation, and the page made from both."""
+"""What keeps the tests in order: mutants, second times, and workloads with faults."""

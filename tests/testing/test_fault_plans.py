@@ -22,6 +22,7 @@ from tdqsim import (
 )
 from tdqsim.cics import Sysplex
 from tdqsim.cics.ship.messages import STEPS
+from tdqsim.facts import table
 from tdqsim.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
 from tdqsim.testing import RecycledStores, StillClock, snapshot
 
@@ -396,3 +397,13 @@ def test_a_full_disk_is_the_machines_own_message() -> None:
             send(job, 1000, 10_000)
         assert caught.value.message_id == "CPF6565"
         send(job, 1)
+
+
+def test_every_escape_message_can_be_planned() -> None:
+    with System() as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+        for message in (each["id"] for each in table("cpf_messages") if each["kind"] == "escape"):
+            with FaultPlan(MessageFault(message)).on(system), pytest.raises(EscapeMessage) as caught:
+                job.qsnddtaq("ORDERS", "QGPL", b"x")
+            assert caught.value.message_id == message
+            assert caught.value.text

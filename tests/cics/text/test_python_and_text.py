@@ -469,7 +469,6 @@ def twins():
         yield one, other
 
 
-@pytest.mark.two_forms
 @pytest.mark.rule("EXEC-TWO-FACES")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{'-'.join(case[1])}")
 def test_both_faces_leave_the_same_eib_and_the_same_queues(twins, case):
