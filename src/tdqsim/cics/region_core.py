@@ -309,7 +309,6 @@ def _begin(
     if not store.closed_clean:
         restart.give_back_reads(region)
     region.ts.resume(clean=store.closed_clean)
-    region.starts.resume(clean=store.closed_clean)
     restart.load_units_of_work(region)
     indoubt.resume(region)
     restart.begin_numbering(region)
@@ -416,7 +415,10 @@ def _resume_starts(region: RegionCore) -> None:
         for latch in restart.pending_triggers(region)
         if region.ati.resume(latch)
     ]
-    due += [PendingStart(each, each.reqid, partial(region.starts.process, each)) for each in region.starts.go_on()]
+    due += [
+        PendingStart(each, each.reqid, partial(region.starts.process, each))
+        for each in region.starts.resume(clean=region.store.closed_clean)
+    ]
     if due:
         region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of starts", owner=region)
 

@@ -6,6 +6,7 @@ Expectations are from RETRIEVE (cics-ts 5.3, summary-retrieve) and from the Reco
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -477,11 +478,16 @@ def test_data_that_are_not_recoverable_stay_when_their_issuer_is_backed_out(regi
 
 
 @pytest.mark.parametrize(
-    ("does", "issuer_does"), [("waits", ""), ("ends", "commits"), ("goes on", "commits"), ("ends", "is in doubt")]
-)
-def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(
+    ("does", "issuer_does"),
+    [
+        ("waits", ""), ("ends", "commits"), ("goes on", "commits"),
+        *product(["ends", "is in doubt", "is cancelled", "cannot begin"], ["is in doubt before", "is in doubt after"]),
+    ],
+)  # fmt: skip
+def test_a_recoverable_request_that_is_done_does_not_come_back_with_its_issuer(
     runs: Runs, does: str, issuer_does: str
 ) -> None:
+    """``does``: the started task, or what becomes of the request before it begins."""
     region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
 
     @region.transaction("LATE")
@@ -489,19 +495,56 @@ def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(
         if does == "goes on":
             task.syncpoint()
             task.delay(hours=1)
+        elif does == "is in doubt":
+            assert region.recovery.branch("TX2", task).prepare()
 
     issuer = region.task().__enter__()
-    issuer.start("LATE", b"x", reqid="RECOVER", minutes=1 if does == "waits" else 0)
-    issuer.asktime()
+    issuer.start("LATE", b"x", reqid="RECOVER", minutes=1)
+    branch = region.recovery.branch("TX1", issuer) if "in doubt" in issuer_does else None
+    if issuer_does == "is in doubt before":
+        assert branch.prepare()
+    if does == "is cancelled":
+        region.execute("CANCEL REQID('RECOVER')", {})
+    elif does == "cannot begin":
+        region.execute("SET TRANSACTION('LATE') DISABLED", {})
+    if does != "waits":
+        later(region, 60)
     if issuer_does == "commits":  # its task has committed without RETRIEVE: this must not bring the request back
         issuer.syncpoint()
-    elif issuer_does == "is in doubt":
-        assert region.recovery.branch("TX1", issuer).prepare()
+    elif issuer_does == "is in doubt after":
+        assert branch.prepare()
+    region.writeq_td("LOGQ", b"the next commit")
+    for _ in range(2):
+        region.close(clean=False)
+        runs.clock.advance(3600)
+        region = runs.begin()
+        if "in doubt" in issuer_does and region.recovery.branch("TX1") is not None:
+            region.recovery.branch("TX1").commit()
+        run_what_is_due(region)
+        assert runs.seen == []
+    region.close()
+
+
+def test_a_recoverable_request_does_not_come_back_when_its_task_and_its_issuer_share_a_commit(runs: Runs) -> None:
+    region = Region(DEFINITIONS, store=runs.path, clock=runs.clock, durability="power")
+    began: list[str] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        began.append(task.transid)
+        task.delay(seconds=1)
+
+    @region.transaction("OTHR")
+    def issuer(task: Task) -> None:
+        task.start("LATE", b"x", reqid="RECOVER")
+        task.delay(seconds=2)
+
+    region.execute("START TRANSID('OTHR')", {})
+    later(region, 10)
+    later(region, 10)
+    assert began == ["LATE"]
     region.close(clean=False)
-    runs.clock.advance(3600)
     region = runs.begin()
-    if issuer_does == "is in doubt":
-        region.recovery.branch("TX1").commit()
     run_what_is_due(region)
     assert runs.seen == []
     region.close()

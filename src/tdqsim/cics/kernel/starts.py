@@ -23,14 +23,16 @@ Recoverable data belong to the unit of work that issues START. Without PROTECT t
 its time. RETRIEVE waits for the end of that unit of work; if it is backed out, the data are gone, and RETRIEVE ends
 with NOTFND.
 After a restart, requests whose time has come are processed at once. A recoverable request is removed from the store by
-the commit of the first unit of work of the task that takes it; if the region fails before that, its next start starts
-the task again.
+the prepare or commit of the first unit of work of the task that takes it; if the region fails before that, its next
+start starts the task again. While the unit of work that issued a recoverable request is in doubt, its record on the
+store names that unit of work. The next start drops the request if that unit of work is in doubt no longer; otherwise
+its task begins when the unit of work is committed, also without PROTECT.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -122,16 +124,15 @@ class _UnitStarts(NamedTuple):
     written: list[StartRequest]
     consumed: list[StartRequest]
 
-    def changes(self) -> Meta:
-        """The changes to the store that its commit must include."""
-        kept: Meta = {request.key: request.image() for request in (*self.issued, *self.written) if request.key}
-        return kept | dict.fromkeys((request.key for request in self.consumed), None)
+    def changes(self, in_doubt: bytes = b"") -> Meta:
+        """The changes to the store that its commit must include, or its prepare, given the unit of work's id."""
+        issued = (*self.issued, *self.written)
+        kept: Meta = {request.key: request.image(in_doubt) for request in issued if request.key and not request.gone}
+        return kept | {request.key: None for request in self.consumed if request.key}
 
-    def image(self) -> dict[str, Any]:
-        """The record that the store keeps while the unit of work is in doubt."""
-        kept = (*self.issued, *(request for request in self.written if request.key))
-        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in kept]
-        return {"issued": issued, "consumed": [request.key.hex() for request in self.consumed]}
+    def image(self) -> list[str]:
+        """What the unit of work's record keeps while it is in doubt: the requests that have no record of their own."""
+        return [str(request.image(), "utf-8") for request in self.issued if not request.key]
 
 
 class Starts:
@@ -159,7 +160,6 @@ class Starts:
         self.quiesced = False
         self._names = 0
         self._keys = 0
-        self._resumed: list[StartRequest] = []
         self._expired: OrderedDict[StartRequest, None] = OrderedDict()  # that wait for their terminal or handler
         self._units: dict[UnitOfWork, _UnitStarts] = {}
         self.local = LocalQueue(region)
@@ -214,6 +214,7 @@ class Starts:
         if starts is None:
             starts = self._units[uow] = _UnitStarts([], [], [])
             uow.at_commit = (*uow.at_commit, starts.changes)
+            uow.at_prepare = (*uow.at_prepare, partial(starts.changes, uow.id))
             uow.kept = (*uow.kept, ("starts", starts.image))
             uow.call_at_end(lambda committed: self._unit_ended(uow, committed=committed))
         return starts
@@ -227,14 +228,11 @@ class Starts:
             self._settle(request, committed=committed)
         for request in starts.written:
             request.unit, request.backed_out = None, not committed
-            if not committed:
-                request.key = b""
         if starts.written:
             self.waiting.wake_all()
-        for request in starts.consumed:
-            if not committed:
+        if not committed:
+            for request in (*starts.issued, *starts.written, *starts.consumed):
                 self._forget(request)
-            request.key = b""  # a commit of the unit of work that has issued it must not bring it back
         self._units.pop(uow, None)
 
     def _settle(self, request: StartRequest, *, committed: bool) -> None:
@@ -362,6 +360,7 @@ class Starts:
 
     def consumed(self, request: StartRequest, uow: UnitOfWork) -> None:
         """Remove a recoverable request from the store when the unit of work that took it ends, however it ends."""
+        request.taker = uow
         self._unit(uow).consumed.append(request)
 
     def _forget(self, request: StartRequest) -> None:
@@ -397,55 +396,51 @@ class Starts:
         if gone or now:
             self._region.committer.commit(meta={**gone, **now})
 
-    def resume(self, *, clean: bool) -> None:
-        """Read the requests of an earlier run; ``clean``: whether that run ended normally."""
-        committer = self._region.committer
-        self.local.resume()
-        for key, image in committer.metas(_RECOVERABLE):
-            self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
-            self._resumed.append(self._read(key, image, key))
-        for key, image in committer.metas(_WRITTEN_OUT):
-            committer.note(key, None)
-            if clean:
-                self._resumed.append(self._read(key, image, b""))
+    def restore(self, uow: UnitOfWork, image: list[str]) -> None:
+        """Restore those STARTs PROTECT of a unit of work in doubt from an earlier run that its record keeps."""
+        for request in image:
+            self._protect(StartRequest.from_image(request.encode()), uow)
 
-    def _read(self, key: bytes, image: bytes, place: bytes) -> StartRequest:
-        try:
-            request = StartRequest.from_image(image)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreDamaged(f"{self._region.store.path}: START request {key!r} cannot be read: {error}") from error
-        request.key = place
-        return request
+    def resume(self, *, clean: bool) -> list[StartRequest]:
+        """Read the requests of an earlier run, after its units of work have been restored, and set their timers.
 
-    def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
-        """Restore the STARTs PROTECT and taken requests of a unit of work in doubt from an earlier run."""
-        for key, request in image["issued"]:
-            place = bytes.fromhex(key)
-            self._keys = max(self._keys, int.from_bytes(place[len(_RECOVERABLE) :], "big"))
-            self._protect(self._read(place, request.encode(), place), uow)
-        taken = {bytes.fromhex(key) for key in image["consumed"]}
-        for each in self._resumed:
-            if each.key and each.key in taken:
-                each.taken = True
-                self.consumed(each, uow)
-
-    def go_on(self) -> list[StartRequest]:
-        """Set the timers of the requests of an earlier run, after its units of work have been restored.
+        Args:
+            clean: whether that run ended normally.
 
         Returns:
             The requests whose time has come, in the order of expiry; pass them to :meth:`process`.
         """
-        resumed, self._resumed = sorted(self._resumed, key=attrgetter("deadline_ns")), []
+        committer = self._region.committer
+        self.local.resume()
+        resumed = []
+        for key, image in committer.metas(_RECOVERABLE):
+            self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
+            request = self._read(key, image)
+            request.key = key
+            if not request.in_doubt:
+                resumed.append(request)
+            elif request.in_doubt in self._region.shunted:
+                self._protect(request, self._region.shunted[request.in_doubt])
+            else:
+                committer.note(key, None)
+        for key, image in committer.metas(_WRITTEN_OUT):
+            committer.note(key, None)
+            if clean:
+                resumed.append(self._read(key, image))
         now, due = self._region.clock.time_ns(), []
-        for request in resumed:
-            if request.taken:
-                continue
+        for request in sorted(resumed, key=attrgetter("deadline_ns")):
             if request.deadline_ns <= now:
                 due.append(request)
             else:
                 self._wait(request)
         self._expired.update(dict.fromkeys(due))
         return due
+
+    def _read(self, key: bytes, image: bytes) -> StartRequest:
+        try:
+            return StartRequest.from_image(image)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreDamaged(f"{self._region.store.path}: START request {key!r} cannot be read: {error}") from error
 
     def process(self, request: StartRequest) -> None:
         """Process a request of an earlier run whose time has come."""

@@ -52,11 +52,13 @@ class StartRequest:
         taken: whether it is done: its task was started, or a RETRIEVE of another task took its data.
         unit: the unit of work that has written the data, if they are recoverable, until it ends; None otherwise.
         backed_out: whether that unit of work was backed out, and the data with it.
+        in_doubt: as read from the store: the id of the unit of work that issued it and was in doubt; empty for none.
+        taker: the unit of work that has taken it, if it is recoverable; None otherwise.
     """
 
     __slots__ = (
-        "backed_out", "channel", "committed", "data", "deadline_ns", "handle", "key", "more", "reqid", "taken",
-        "termid", "timer", "transid", "unit", "userid",
+        "backed_out", "channel", "committed", "data", "deadline_ns", "handle", "in_doubt", "key", "more", "reqid",
+        "taken", "taker", "termid", "timer", "transid", "unit", "userid",
     )  # fmt: skip
 
     def __init__(
@@ -84,14 +86,21 @@ class StartRequest:
         self.taken = False
         self.unit: UnitOfWork | None = None
         self.backed_out = False
+        self.in_doubt = b""
+        self.taker: UnitOfWork | None = None
 
     @property
     def has_data(self) -> bool:
         """Whether RETRIEVE gives anything."""
         return self.data is not None or bool(self.more)
 
-    def image(self) -> bytes:
-        """The request in its form on the store."""
+    @property
+    def gone(self) -> bool:
+        """Whether the store keeps it no longer: the unit of work that has taken it was prepared or has ended."""
+        return self.taker is not None and self.taker.state is not Cvda.INFLIGHT
+
+    def image(self, in_doubt: bytes = b"") -> bytes:
+        """The request in its form on the store; ``in_doubt``: the id of the issuing unit of work in doubt."""
         record: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
         record |= {"deadline": self.deadline_ns, "more": dict(self.more)}
         record["data"] = None if self.data is None else self.data.hex()
@@ -100,6 +109,8 @@ class StartRequest:
             record["channel"] = [self.channel.name, held]
         if self.backed_out:
             record["backed_out"] = True
+        if in_doubt:
+            record["in_doubt"] = in_doubt.hex()
         return json.dumps(record, separators=(",", ":")).encode()
 
     @classmethod
@@ -114,6 +125,7 @@ class StartRequest:
         made = cls(data=data, deadline_ns=int(record["deadline"]), **{name: str(record[name]) for name in _TEXTS})
         made.more = {str(word): str(value) for word, value in record["more"].items()}
         made.backed_out = bool(record.get("backed_out"))
+        made.in_doubt = bytes.fromhex(record.get("in_doubt", ""))
         if "channel" in record:
             name, held = record["channel"]
             containers = {each: Container(bytes.fromhex(data), kind) for each, (kind, data) in held.items()}

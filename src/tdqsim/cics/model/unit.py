@@ -138,6 +138,7 @@ class UnitOfWork:
         participants: the regions and resource managers that take part in its end; see :meth:`join`.
         decision: the connections whose regions must be sent the decision; stored with a prepared unit of work.
         at_commit: functions that return further meta data for its commit.
+        at_prepare: functions that return further meta data for its prepare.
         kept: for a prepared unit of work: the name of each part other than queues, with a function that returns what
             the part stores in order to restore its changes.
         at_end: functions called at its end with True for a commit, False for a backout; START PROTECT uses this.
@@ -152,6 +153,7 @@ class UnitOfWork:
     link = coordinator = ""
     decision: tuple[str, ...] = ()
     kept: tuple[tuple[str, Callable[[], object]], ...] = ()
+    at_prepare: tuple[Callable[[], Meta], ...] = ()
     recorded = False
     _facts: Facts | None = None
 
@@ -434,6 +436,8 @@ class UnitOfWork:
         region = self._region
         # Its reads of PHYSICAL queues are final now: an indoubt unit of work gives none of them back at a restart.
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
+        for action in self.at_prepare:
+            meta |= action()
         self.state = _INDOUBT
         try:
             late = region.committer.share((), meta, _UNFINISHED)
