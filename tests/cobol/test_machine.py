@@ -214,6 +214,28 @@ def test_a_quotient_in_an_expression_keeps_few_decimals(workshop, statement, res
     assert not [name for name in names if name.startswith("DFHEI-")]
 
 
+@pytest.mark.parametrize(
+    ("statement", "result"),
+    [
+        ("COMPUTE N = F * 2.5", b"000003"),
+        ("COMPUTE N M = F + 1.5 COMPUTE N = 5 / B", b"000001"),
+        ("MOVE 4.5 TO F IF F > 4 COMPUTE N = 5 / B", b"000001"),
+        ("ADD 2.7 TO F ADD F F GIVING N", b"000007"),
+        ("MOVE 2.5 TO F MOVE F TO N", b"000003"),
+        ("MOVE 0.96 TO F MOVE F TO ED MOVE ED TO M COMPUTE N = M * 10", b"000010"),
+        ("COMPUTE N = C ** 0.3", b"000004"),
+        ("MOVE FUNCTION SQRT(3) TO N", b"000002"),
+        ("COMPUTE N = FUNCTION NUMVAL('12.7')", b"000013"),
+        ("MOVE FUNCTION NUMVAL-C('$1,012.5') TO N", b"001013"),
+        ("MOVE FUNCTION NUMVAL('123456789012345678') TO N", b"345678"),
+    ],
+)
+def test_a_result_in_floating_point_is_rounded(workshop, statement, result):
+    workshop.program("FLOATS", f"{EXPRESSIONS}01 ED PIC Z9.9.", statement + "." + SHOW)
+    workshop.run("FLOATS")
+    assert workshop.out() == [result]
+
+
 EDITED = """
 01 L PIC S9(9) SIGN LEADING VALUE 841407092.
 01 P PIC S9(7)V99 COMP-3 VALUE -1407092.25.

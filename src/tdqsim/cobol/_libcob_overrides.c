@@ -31,10 +31,78 @@ static void warn(const char *text) {
 /* -- numbers in the machine's form --------------------------------------------------------------------------------- */
 
 #define DIGITS 64
+#define MOST_DIGITS 38 /* of a number in libcob */
+
+/* Libcob's decimal is a number of GMP, whose second field is 0 for zero, and a scale, which is NOT_A_NUMBER after a
+ * division by zero. */
+#define NOT_A_NUMBER (-32768)
+
+struct decimal {
+    int room, length;
+    void *digits;
+    int scale;
+};
+
+void cob_decimal_init(void *);
+void cob_decimal_clear(void *);
+void cob_decimal_set_field(void *, cob_field *);
+int cob_decimal_get_field(void *, cob_field *, const int);
 
 static int is_zoned(const cob_field *field) {
     return field->attr->type == COB_TYPE_NUMERIC_DISPLAY && field->size <= DIGITS;
 }
+
+static int is_float(const cob_field *field) {
+    return field->attr->type == COB_TYPE_NUMERIC_FLOAT || field->attr->type == COB_TYPE_NUMERIC_DOUBLE;
+}
+
+/* The results of functions that are floating point on the mainframe; libcob returns decimal numbers. */
+#define FLOATS 32
+
+static struct {
+    cob_field field;
+    cob_field_attr attr;
+    unsigned char data[128];
+} float_results[FLOATS];
+
+static int is_float_result(const cob_field *field) {
+    return (const void *)field >= (const void *)float_results && (const void *)field < (const void *)(float_results + FLOATS);
+}
+
+static cob_field *float_result(const cob_field *from) {
+    static int last;
+    int at = last = (last + 1) % FLOATS;
+    if (from->size > sizeof float_results[at].data)
+        return (cob_field *)from;
+    memcpy(float_results[at].data, from->data, from->size);
+    float_results[at].attr = *from->attr;
+    float_results[at].field = (cob_field){from->size, float_results[at].data, &float_results[at].attr};
+    return &float_results[at].field;
+}
+
+#define FLOATING(name) \
+    cob_field *name(cob_field *argument) { \
+        REAL(cob_field *, name, cob_field *); \
+        return float_result(real(argument)); \
+    }
+#define FLOATING_OF_TWO(name) \
+    cob_field *name(cob_field *argument, cob_field *other) { \
+        REAL(cob_field *, name, cob_field *, cob_field *); \
+        return float_result(real(argument, other)); \
+    }
+
+FLOATING(cob_intr_acos)
+FLOATING(cob_intr_asin)
+FLOATING(cob_intr_atan)
+FLOATING(cob_intr_cos)
+FLOATING(cob_intr_log)
+FLOATING(cob_intr_log10)
+FLOATING(cob_intr_numval)
+FLOATING(cob_intr_sin)
+FLOATING(cob_intr_sqrt)
+FLOATING(cob_intr_tan)
+FLOATING_OF_TWO(cob_intr_annuity)
+FLOATING_OF_TWO(cob_intr_numval_c)
 
 /* The index of the byte whose left half is the sign; -1 if the sign is a separate byte. */
 static int sign_at(const cob_field *field) {
@@ -195,6 +263,17 @@ void cob_move(cob_field *from, cob_field *to) {
     cob_field plain;
     unsigned char digits[DIGITS];
     REAL(void, cob_move, cob_field *, cob_field *);
+    if (is_float_result(from) && to->attr != NULL && COB_FIELD_IS_NUMERIC(to) && !is_float(to)) {
+        cob_field_attr rounded = {COB_TYPE_NUMERIC_DISPLAY, MOST_DIGITS, to->attr->scale, COB_FLAG_HAVE_SIGN, NULL};
+        cob_field kept = {MOST_DIGITS, digits, &rounded};
+        struct decimal number;
+        cob_decimal_init(&number);
+        cob_decimal_set_field(&number, from);
+        cob_decimal_get_field(&number, &kept, 0);
+        cob_decimal_clear(&number);
+        real(&kept, to);
+        return;
+    }
     if (from->attr != NULL && from->attr->type == COB_TYPE_NUMERIC_DISPLAY && from->attr->scale <= DIGITS &&
         (int)COB_FIELD_SIZE(from) < from->attr->scale && to->attr != NULL && COB_FIELD_IS_NUMERIC(to)) {
         /* P before the digits: of too few decimals of a binary item libcob makes an endless loop */
@@ -207,9 +286,10 @@ void cob_move(cob_field *from, cob_field *to) {
     }
     if (from->attr != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_EDITED &&
         COB_FIELD_IS_NUMERIC(from) && to->attr->digits <= DIGITS && to->attr->scale >= 0 &&
-        from->attr->type != COB_TYPE_NUMERIC_FLOAT && from->attr->type != COB_TYPE_NUMERIC_DOUBLE &&
-        from->attr->digits - from->attr->scale > edited_digits(to->attr) - to->attr->scale) {
-        /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros */
+        (is_float(from) || is_float_result(from) ||
+         from->attr->digits - from->attr->scale > edited_digits(to->attr) - to->attr->scale)) {
+        /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros; and it does not
+         * round a floating-point number */
         cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, edited_digits(to->attr), to->attr->scale,
                                   COB_FLAG_HAVE_SIGN, NULL};
         cob_field kept = {shorter.digits, digits, &shorter};
@@ -232,16 +312,7 @@ void cob_move(cob_field *from, cob_field *to) {
 /* -- division by zero ---------------------------------------------------------------------------------------------- */
 
 /* libcob leaves the result unchanged. On the mainframe the divide instruction raises an exception unless the statement
- * has ON SIZE ERROR, for which the compiler tests the divisor. Libcob's decimal is a number of GMP, whose second field
- * is 0 for zero, and a scale, which is NOT_A_NUMBER after a division by zero. */
-#define NOT_A_NUMBER (-32768)
-
-struct decimal {
-    int room, length;
-    void *digits;
-    int scale;
-};
-
+ * has ON SIZE ERROR, for which the compiler tests the divisor. */
 static int zero_divide;
 
 /* ``to`` is NULL for an expression in a condition, whose result is decimal. */
@@ -264,18 +335,51 @@ void cob_decimal_div(void *number, void *by) {
     real(number, by);
 }
 
+/* -- floating point ------------------------------------------------------------------------------------------------- */
+
+/* The mainframe evaluates a whole expression in floating point if one of its operands is, or an exponent has decimals.
+ * It then rounds the result, with or without ROUNDED, and so does a MOVE; libcob cuts it. An expression begins with the
+ * first operand after a result. */
+static int floating, finished;
+
+static void operand_is(int floats) {
+    floating = floats || (floating && !finished);
+    finished = 0;
+}
+
+void cob_decimal_set_llint(void *number, const cob_s64_t value) {
+    REAL(void, cob_decimal_set_llint, void *, const cob_s64_t);
+    operand_is(0);
+    real(number, value);
+}
+
+void cob_decimal_set_ullint(void *number, const cob_u64_t value) {
+    REAL(void, cob_decimal_set_ullint, void *, const cob_u64_t);
+    operand_is(0);
+    real(number, value);
+}
+
+void cob_decimal_pow(void *number, void *exponent) {
+    REAL(void, cob_decimal_pow, void *, void *);
+    if (((struct decimal *)exponent)->scale > 0)
+        floating = 1;
+    real(number, exponent);
+}
+
 int cob_decimal_get_field(void *number, cob_field *to, const int how) {
     REAL(int, cob_decimal_get_field, void *, cob_field *, const int);
     if (zero_divide && ((struct decimal *)number)->scale == NOT_A_NUMBER && !(how & COB_STORE_KEEP_ON_OVERFLOW))
         divided(to);
     zero_divide = 0;
-    return real(number, to, how);
+    finished = 1;
+    return real(number, to, floating ? how | COB_STORE_ROUND : how);
 }
 
 int cob_decimal_cmp(void *one, void *other) {
     REAL(int, cob_decimal_cmp, void *, void *);
     if (zero_divide)
         divided(NULL);
+    finished = 1;
     return real(one, other);
 }
 
@@ -296,6 +400,7 @@ void cob_div_quotient(cob_field *number, cob_field *by, cob_field *to, const int
 void cob_decimal_set_field(void *number, cob_field *field) {
     REAL(void, cob_decimal_set_field, void *, cob_field *);
     COPY_OF(field);
+    operand_is(is_float(field) || is_float_result(field));
     real(number, field);
 }
 
