@@ -600,6 +600,60 @@ cob_field *cob_intr_formatted_current_date(const int offset, const int length, c
 
 /* -- DISPLAY ------------------------------------------------------------------------------------------------------- */
 
+/* What DISPLAY shows of a number with DISPSIGN(COMPAT), the mainframe's default: the sign of a zoned item as it is
+ * stored; of a binary or packed item an overpunched last digit if it is negative; a floating-point item as an item
+ * with PICTURE -.9(8)E-99 (COMP-1) or -.9(17)E-99. */
+static cob_field *shown(cob_field *item, cob_field *text, char *digits) {
+    static const cob_field_attr double_attr = {COB_TYPE_NUMERIC_DOUBLE, 34, 17, COB_FLAG_HAVE_SIGN, NULL};
+    double result;
+    cob_field floats = {sizeof result, (unsigned char *)&result, &double_attr};
+    static const cob_field_attr text_attr = {COB_TYPE_ALPHANUMERIC, 0, 0, 0, NULL};
+    cob_field_attr zoned = {COB_TYPE_NUMERIC_DISPLAY, 0, 0,
+                            COB_FLAG_HAVE_SIGN | COB_FLAG_SIGN_SEPARATE | COB_FLAG_SIGN_LEADING, NULL};
+    cob_field number = {0, (unsigned char *)digits, &zoned};
+    const cob_field_attr *attr;
+    if (is_float_result(item)) {
+        cob_move(item, &floats);
+        item = &floats;
+    }
+    attr = item->attr;
+    *text = *item;
+    text->attr = &text_attr;
+    if (attr->flags & COB_FLAG_CONSTANT || attr->scale < 0 || attr->scale > attr->digits)
+        return item;
+    if (attr->type == COB_TYPE_NUMERIC_DISPLAY)
+        return text;
+    text->data = (unsigned char *)digits;
+    if (is_float(item)) {
+        int count = attr->type == COB_TYPE_NUMERIC_FLOAT ? 8 : 17, exponent;
+        double value;
+        float single;
+        char decimal[32];
+        memcpy(&single, item->data, sizeof single);
+        value = single;
+        if (attr->type == COB_TYPE_NUMERIC_DOUBLE)
+            memcpy(&value, item->data, sizeof value);
+        snprintf(decimal, sizeof decimal, "%+.*e", count - 1, value); /* +d.dddE+dd */
+        exponent = value == 0 ? 0 : atoi(decimal + count + 3) + 1;
+        text->size = (size_t)snprintf(digits, DIGITS, "%c.%c%.*sE%c%02d", value < 0 ? '-' : ' ', decimal[1], count - 1,
+                                      decimal + 3, exponent < 0 ? '-' : ' ', abs(exponent));
+        return text;
+    }
+    if (attr->type != COB_TYPE_NUMERIC_BINARY && attr->type != COB_TYPE_NUMERIC_PACKED)
+        return item;
+    zoned.digits = attr->digits;
+    zoned.scale = attr->scale;
+    if (attr->type == COB_TYPE_NUMERIC_BINARY && attr->flags & COB_FLAG_REAL_BINARY)
+        zoned.digits = item->size <= 2 ? 5 : item->size <= 4 ? 10 : attr->flags & COB_FLAG_HAVE_SIGN ? 19 : 20;
+    number.size = zoned.digits + 1;
+    cob_move(item, &number);
+    if (digits[0] == '-')
+        digits[zoned.digits] = "}JKLMNOPQR"[digits[zoned.digits] - '0'];
+    text->data++;
+    text->size = zoned.digits;
+    return text;
+}
+
 /* libcob writes to stdout, which is replaced by a buffer meanwhile. Each item is written by a separate call, because
  * variable arguments cannot be passed on. */
 void cob_display(const int device, const int newline, const int count, ...) {
@@ -609,6 +663,8 @@ void cob_display(const int device, const int newline, const int count, ...) {
     FILE *before = stdout;
     struct pause pause;
     va_list given;
+    cob_field text;
+    char digits[DIGITS];
     int at;
     REAL(void, cob_display, const int, const int, const int, ...);
     (void)device;
@@ -620,7 +676,7 @@ void cob_display(const int device, const int newline, const int count, ...) {
     stdout = page;
     va_start(given, count);
     for (at = 0; at < count; at++)
-        real(0, 0, 1, va_arg(given, cob_field *));
+        real(0, 0, 1, shown(va_arg(given, cob_field *), &text, digits));
     va_end(given);
     stdout = before;
     fflush(page);
