@@ -189,7 +189,7 @@ def test_a_deleted_library_stays_away_over_a_restart(tmp_path):
         assert list(system.queues()) == []
 
 
-@pytest.mark.rule("DTAQ-LIBL-COMMANDS", "DTAQ-LIBL-TWICE", "DTAQ-LIBL-AUTHORITY")
+@pytest.mark.rule("DTAQ-LIBL-COMMANDS", "DTAQ-LIBL-TWICE", "DTAQ-LIBL-AUTHORITY", "DTAQ-LIBL-FULL")
 def test_the_library_list(system, anna):
     for name in ("ONE", "TWO", "THREE"):
         system.crtlib(name)
@@ -217,6 +217,11 @@ def test_the_library_list(system, anna):
         with pytest.raises(ParameterError):
             wrong()
     assert anna.user_libraries == ("ONE", "THREE", "TWO", "QGPL")
+    anna.command("ADDLIBLE APPLIB POSITION(*REPLACE THREE)")
+    assert anna.user_libraries == ("ONE", "APPLIB", "TWO", "QGPL")
+    anna.user_libraries = [f"L{number}" for number in range(250)]
+    expect_rule("DTAQ-LIBL-FULL", anna.addlible, "ONE")
+    anna.addlible("ONE", ("*REPLACE", "L0"))
     anna.chglibl("*NONE")
     assert anna.user_libraries == ()
     assert rule("DTAQ-LIBL-COMMANDS").message == ""

@@ -12,7 +12,8 @@ from tdqsim.ibmi.messages import Message
 from tdqsim.ibmi.names import object_name, object_values, several_names
 from tdqsim.ibmi.objects import SHIPPED_LIBRARIES, Library, SystemObject, described, new_name
 
-_BESIDE = ("*AFTER", "*BEFORE")
+BESIDE = ("*AFTER", "*BEFORE", "*REPLACE")
+"""The positions of ADDLIBLE beside, or of, a library in the list."""
 _SHIPPED = "*CHANGE"
 """The shipped value of the system value QCRTAUT."""
 
@@ -173,27 +174,31 @@ def addlible(job: JobCore, lib: str, position: str | tuple[str, str] = "*FIRST")
 
     Args:
         lib: the library.
-        position: ``*FIRST``, ``*LAST``, or a pair: ``("*AFTER", "LIB")``, ``("*BEFORE", "LIB")``.
+        position: ``*FIRST``, ``*LAST``, or a pair: ``("*AFTER", "LIB")``, ``("*BEFORE", "LIB")``; with ``("*REPLACE",
+            "LIB")`` it takes the place of a library.
 
     Raises:
         EscapeMessage: CPF2110 there is no such library, CPF2182 not authorized to it, CPF2103 it is in the list
-            already, CPF2149 the library that the position names is not in the list.
+            already, CPF2149 the library that the position names is not in the list, CPF2118 the list has 250 libraries.
         ParameterError: a position that does not exist.
     """
     job.begin("ADDLIBLE")
     wanted = _usable(job, lib)
     if wanted in job.user_libraries:
         job.fail("CPF2103", wanted)
-    at = _place_in_list(job, position)
-    job.set_user_libraries((*job.user_libraries[:at], wanted, *job.user_libraries[at:]))
+    libraries, at, replaced = list(job.user_libraries), _place_in_list(job, position), position[0] == "*REPLACE"
+    libraries[at : at + replaced] = [wanted]
+    if len(libraries) > LIMITS["library_list_maximum"]:
+        job.fail("CPF2118", wanted, rule="DTAQ-LIBL-FULL")
+    job.set_user_libraries(libraries)
     job.log(job.message("CPC2196", wanted))
 
 
 def _place_in_list(job: JobCore, position: str | tuple[str, str]) -> int:
     if position in ("*FIRST", "*LAST"):
         return 0 if position == "*FIRST" else len(job.user_libraries)
-    if isinstance(position, str) or len(position) != 2 or position[0] not in _BESIDE:
-        raise ParameterError(f"position {position!r}: *FIRST, *LAST, or *AFTER or *BEFORE and a library")
+    if isinstance(position, str) or len(position) != 2 or position[0] not in BESIDE:
+        raise ParameterError(f"position {position!r}: *FIRST, *LAST, or *AFTER, *BEFORE or *REPLACE and a library")
     beside = object_name(position[1], "position")
     if beside not in job.user_libraries:
         job.fail("CPF2149", beside)

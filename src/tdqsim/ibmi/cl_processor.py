@@ -19,7 +19,7 @@ from tdqsim.definitions.cl_expression import ClWord, Diagnostic
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi.cl_authority import chgusrprf, crtusrprf, grtobjaut, rvkobjaut
 from tdqsim.ibmi.cl_journal import crtjrn, crtjrnrcv, endjrnobj, strjrnobj
-from tdqsim.ibmi.cl_library import addlible, chgcurlib, chglibl, clrlib, crtlib, dltlib, rmvlible
+from tdqsim.ibmi.cl_library import BESIDE, addlible, chgcurlib, chglibl, clrlib, crtlib, dltlib, rmvlible
 from tdqsim.ibmi.cl_object import alcobj, chkobj, dlcobj, movobj, rnmobj, wrkobjlck
 from tdqsim.ibmi.cl_queue import RETURNED, crtdtaq, dltdtaq, rtvdtaqxcl
 from tdqsim.ibmi.cl_variables import (
@@ -143,7 +143,7 @@ def _crtlib(job: JobCore, values: Values) -> Any:
 
 def _addlible(job: JobCore, values: Values) -> None:
     position = [str(one) for one in values.get("position", ["*FIRST"])]
-    beside = len(position) == 2 and position[0] in ("*AFTER", "*BEFORE")
+    beside = len(position) == 2 and position[0] in BESIDE
     if not beside and position not in (["*FIRST"], ["*LAST"]):
         refuse_elements(job, "POSITION", position)
     addlible(job.handle, values["lib"], (position[0], position[1]) if beside else position[0])
