@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import stat
@@ -19,6 +20,7 @@ from tdqsim.core.store._durable import Durable
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tdqsim.ibmi import System
 from tests.core import _child
+from tests.open_files import open_in
 
 
 def put(store: Store, name: bytes, *records: bytes) -> None:
@@ -58,6 +60,12 @@ def test_what_is_not_closed_is_not_clean_and_keeps_what_is_committed(place: Path
         assert not store.closed_clean
         assert seen(store, b"Q") == [b"one"]
         assert store.volatile.queue(b"V") is None
+
+
+def test_a_store_that_is_dropped_without_a_close_keeps_no_file_open(place: Path) -> None:
+    Store(place)
+    gc.collect()
+    assert open_in(place) == []
 
 
 def test_an_opening_that_is_interrupted_leaves_a_store_that_was_closed(
@@ -400,7 +408,7 @@ def test_a_reader_sees_the_last_commit_and_is_told_that_volatile_records_cannot_
             assert child.stdout.readline().split() == ["False", "None"]
             assert child.stdout.readline().strip() == "1 ['one']"
             put(store, b"Q", b"two")
-            out, errors = child.communicate("go on\n", timeout=60)
+            out, errors = child.communicate("go on\n", timeout=300)
             assert out.splitlines()[0] == "2 ['one', 'two']", errors
             assert "open for reading only" in out.splitlines()[1]
     with Store(place, readonly=True) as reader:

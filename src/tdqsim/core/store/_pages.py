@@ -52,6 +52,7 @@ class PageFile:
     __slots__ = ("_fd", "_levels", "_meta", "_numeric", "_size", "entries", "problems", "reached")
 
     def __init__(self, path: Path, meta: Meta) -> None:
+        self._fd = -1
         self._fd = os.open(path / "data.mdb", os.O_RDONLY | OWN_FILE)
         self._meta, self._size = meta, meta.page_size
         self._numeric = False

@@ -58,6 +58,7 @@ class Room:
     __slots__ = ("_env", "_fd", "_file", "_map", "_reported", "counts", "fault", "have", "holders", "left", "limit")
 
     def __init__(self, env: Any, file: Path, limit: int | None) -> None:
+        self._fd = -1
         self._env, self._file, self.limit = env, file, limit
         self._fd = os.open(file, os.O_RDWR | OWN_FILE)
         self._map = env.info()["map_size"]
@@ -72,6 +73,9 @@ class Room:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        self.close()
 
     def cost(self, nbytes: int, many: int = 1, *, keyed: bool = False) -> int:
         """The charge for ``many`` records of ``nbytes`` bytes in total."""
