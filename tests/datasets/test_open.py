@@ -25,6 +25,7 @@ from tdqsim.datasets import (
     write_records,
 )
 from tdqsim.datasets.space import blocks_per_track
+from tests.open_files import open_in
 from tests.rules import expect_rule
 
 FB = parse_dcb("RECFM=FB,LRECL=80")
@@ -46,6 +47,7 @@ def test_what_cannot_be_read(tmp_path):
         for call in (open_reader, open_writer):
             with pytest.raises(OpenError, match="cannot be opened"):
                 call(tmp_path / name, FB)
+    assert open_in(tmp_path) == []
 
 
 @pytest.mark.rule("DS-OPEN-PERMISSION")

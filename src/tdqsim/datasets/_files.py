@@ -40,7 +40,11 @@ Opener = Callable[[Path, int], RawFile]
 def open_raw(path: Path, flags: int) -> RawFile:
     """Open the file unbuffered; ``flags`` are those of ``os.open``, read-only or O_RDWR."""
     descriptor = os.open(path, flags | _NONBLOCK | _BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
-    return io.FileIO(descriptor, "r+b" if flags & os.O_RDWR else "rb")
+    try:
+        return io.FileIO(descriptor, "r+b" if flags & os.O_RDWR else "rb")
+    except OSError:  # it is a directory
+        os.close(descriptor)
+        raise
 
 
 def open_file(path: Path, flags: int, opener: Opener | None) -> RawFile:
