@@ -78,37 +78,37 @@ def test_characters_of_data_set_names():
 
 def test_characters_of_objects_of_ibm_i():
     """A name begins with a letter or @ # $; then come digits, _ and periods too. Small letters are made capitals."""
+    with System() as system:
+        job = system.job()
 
-    def make(name):
-        system = System()
-        system.crtlib("L")
-        try:
-            system.job().crtdtaq(dtaq=f"L/{name}", maxlen=1)
-        except EscapeMessage as error:
-            raise TdqError(str(error)) from error
+        def make(name):
+            try:
+                job.crtdtaq(dtaq=f"QGPL/{name}", maxlen=1)
+            except EscapeMessage as error:
+                raise TdqError(str(error)) from error
 
-    small = set(string.ascii_lowercase)  # made capitals
-    assert allowed(make, "A{}B") - small == {*UPPER, *DIGITS, *NATIONAL, "_", "."}
-    assert allowed(make, "{}A") - small == {*UPPER, *NATIONAL}
+        small = set(string.ascii_lowercase)  # made capitals, which are there
+        assert allowed(make, "A{}B") - small == {*UPPER, *DIGITS, *NATIONAL, "_", "."}
+        assert allowed(make, "{}A") - small == {*UPPER, *NATIONAL}
 
 
 @pytest.mark.parametrize("letter", ["ß", "\u0131", "\u017f", "\ufb01", "Ö", "ö"])
 def test_a_letter_is_not_made_into_others(letter):
     """The capitals of some letters are letters A to Z, and would be a name that nobody has written."""
     name = f"A{letter}B"
-    system = System()
-    with pytest.raises(TdqError):
-        system.crtlib(name)
-    with pytest.raises(TdqError):
-        define_dtaq(name=name, maxlen=1)
-    with pytest.raises(TdqError):
-        define_dtaq(name="Q", type="*DDM", rmtlocname="*RDB", rdb="DB", rmtdtaq=f"L/{name}")
-    with pytest.raises(TdqError):
-        system.register_program(f"QGPL/{name}", print)
-    job = system.job()
-    for command in (f"CRTLIB LIB({name})", f"CRTDTAQ DTAQ(QTEMP/{name}) MAXLEN(1)"):
-        with pytest.raises(TdqError) as caught:
-            job.command(command)
-        assert "CPF0006" in str(caught.value)
-    if letter in "ßöÖ":  # the others are not in the job's code page
-        job.command(f"CRTLIB LIB(OK) TEXT({letter})")
+    with System() as system:
+        with pytest.raises(TdqError):
+            system.crtlib(name)
+        with pytest.raises(TdqError):
+            define_dtaq(name=name, maxlen=1)
+        with pytest.raises(TdqError):
+            define_dtaq(name="Q", type="*DDM", rmtlocname="*RDB", rdb="DB", rmtdtaq=f"L/{name}")
+        with pytest.raises(TdqError):
+            system.register_program(f"QGPL/{name}", print)
+        job = system.job()
+        for command in (f"CRTLIB LIB({name})", f"CRTDTAQ DTAQ(QTEMP/{name}) MAXLEN(1)"):
+            with pytest.raises(TdqError) as caught:
+                job.command(command)
+            assert "CPF0006" in str(caught.value)
+        if letter in "ßöÖ":  # the others are not in the job's code page
+            job.command(f"CRTLIB LIB(OK) TEXT({letter})")
