@@ -19,6 +19,7 @@ from tdqsim.client.served_process import region_directory, serving
 from tdqsim.definitions import Definitions, define_tdqueue
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job
+from tests.ports import free_ports
 
 QUEUES = [
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -203,8 +204,11 @@ def test_what_has_happened_is_told_and_then_what_happens(server, region):
 
 
 def test_a_wait_may_take_longer_than_a_request(server):
-    with Client(server.url, server.token, timeout=0.5) as impatient, pytest.raises(RemoteError) as met:
-        impatient.region("TDQREGN").wait("PAYQ", 1000, seconds=1)
+    with Client(server.url, server.token, timeout=300) as client:
+        client.region("TDQREGN").wait("PAYQ", 0, seconds=200)
+        assert client._connection.sock.gettimeout() == 500
+        with pytest.raises(RemoteError) as met:
+            client.region("TDQREGN").wait("PAYQ", 1000, seconds=0.01)
     assert met.value.status == 504
 
 
@@ -315,8 +319,7 @@ def test_a_request_that_is_not_answered_in_time_is_not_asked_again():
 
 
 def test_nobody_there_is_told_at_once():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    (port,) = free_ports(1)
     with Client(f"http://127.0.0.1:{port}", "") as client, pytest.raises(LostConnection) as lost:
         client.request("POST", "/x", {})
     assert not lost.value.sent

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from tdqsim.cli import main
 from tdqsim.client import Client
 from tdqsim.job import importable
 from tests import apart
+from tests.ports import free_ports
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "three_regions"
 PLACES = {"ORDREGN": EXAMPLE, "QUEREGN": EXAMPLE / "queues", "STKREGN": EXAMPLE / "stock"}
@@ -166,14 +166,6 @@ class Served:
         if self.process.poll() is None:
             os.kill(self.process.pid, how)
         return self.process.end()
-
-
-def free_ports(count: int) -> list[int]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in listeners]
-    for each in listeners:
-        each.close()
-    return ports
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections import Counter
 from contextlib import contextmanager
 
 import pytest
 
+from tests.ports import free_ports
 from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.java import HERE, JAR, SHORT, compile_java
 from tests.server.hostservers.test_database import MODULES, NAMES
@@ -31,10 +31,7 @@ class Place:
     def __init__(self, folder, words):
         self.folder = folder
         self._words = words
-        with_ports = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * len(NAMES))]
-        self._ports = [one.getsockname()[1] for one in with_ports]
-        for one in with_ports:
-            one.close()
+        self._ports = free_ports(2 * len(NAMES))
         (folder / "system").mkdir()
         (folder / "system" / "system.yaml").write_text(
             "name: PAYSYS\ncommands:\n- CRTUSRPRF USRPRF(ANNA) PASSWORD(SECRET1PW)\n"

@@ -18,6 +18,7 @@ from tdqsim.facts import Cvda
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.server.links import Identity
 from tdqsim.server.links.wire import BOUNDS
+from tests.ports import free_ports
 from tests.server.links.authority import Authority
 
 
@@ -299,8 +300,7 @@ def test_a_region_that_has_ended_lets_nobody_believe_that_its_link_is_there(regi
 def test_a_region_whose_link_is_down_says_so(side):
     near = side("NEARAPPL")
     region = near.engine.make(Region, NEAR, applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    (port,) = free_ports(1)
     near.links.join(region, "FAR", "FARAPPL", ("127.0.0.1", port))
     near.start()
     with pytest.raises(Condition, match="SYSIDERR"):

@@ -25,6 +25,7 @@ from tdqsim.server.linkfile import dialled
 from tdqsim.server.schema import serve_json_schema
 from tdqsim.server.servefile import load_serve_file
 from tdqsim.server.serving import serve
+from tests.ports import free_ports
 
 GUIDE = Path(__file__).resolve().parents[3] / "src" / "tdqsim" / "guide" / "hostservers.md"
 COMMAND = "import sys; from tdqsim.cli import main; sys.exit(main())"
@@ -89,15 +90,10 @@ class Served:
         return [each["data"] for each in found]
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @pytest.fixture
 def sides(tmp_path, authority):
     """The two sides of the guide, with ports that are free here."""
-    ports = {"8489": str(free_port()), "8490": str(free_port())}
+    ports = dict(zip(("8489", "8490"), map(str, free_ports(2)), strict=True))
     made = []
     for side, names in (("near", ("NEARAPPL", "SYSA")), ("far", ("FARAPPL", "SYSB"))):
         folder = tmp_path / side
