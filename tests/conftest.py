@@ -10,11 +10,14 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -159,17 +162,39 @@ def leaves_files(item: pytest.Item | None) -> bool:
     return any("PytestUnraisableExceptionWarning" in text for mark in filters for text in mark.args)
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Close such files before the next test, which would fail by them; a full collection takes as long as ten tests."""
+def left() -> dict[str, Any]:
+    """What one test may leave to the next, which would fail for it; a microsecond."""
+    return {
+        "exception being handled": sys.exception(),
+        "trace function": sys.gettrace(),
+        "garbage collector is on": gc.isenabled(),
+        "directory": os.getcwd(),  # noqa: PTH109  (a Path costs as much as all of this)
+        "handler of the runaway timer": signal.getsignal(signal.SIGVTALRM),
+    }
+
+
+FOUND = pytest.StashKey[dict[str, Any]]()
+"""What :func:`left` gives before the first test."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close such files before the next test, which would fail by them; a full collection takes as long as ten tests.
+
+    A test that leaves the process other than it was fails itself, and not one that comes later.
+    """
     if leaves_files(item) and not leaves_files(nextitem):
         gc.collect()
+    yield
+    assert left() == item.config.stash[FOUND]
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE, 20, 20)
     gc.enable()
+    session.config.stash[FOUND] = left()
     # Tests that run a pytest of their own need no Hypothesis and no asyncio in it: to import them is half of what it
     # does. Not before: a worker of xdist goes by the variable too.
     os.environ.setdefault("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")
