@@ -64,7 +64,7 @@ def test_the_pictures_are_drawn_without_a_server(site: Path) -> None:
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_context(offline=True).new_page()
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(300_000)
         page.goto((site / "report.html").as_uri())
         page.locator('iframe[src="pictures/topology.html"]').scroll_into_view_if_needed()
         picture = page.frame_locator('iframe[src="pictures/topology.html"]').locator(".tdq-diagram")

@@ -11,11 +11,11 @@ class Refused(Exception):
 
 
 class DebugClient:
-    """A client; requests and events are waited for, at most a minute."""
+    """A client; requests and events are waited for, at most five minutes each."""
 
     def __init__(self, port=0, *, streams=None):
         if streams is None:
-            self.socket = socket.create_connection(("127.0.0.1", port), timeout=15)
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=300)
             streams = self.socket.makefile("rb"), self.socket.makefile("wb")
         self.file, self.target = streams
         self.events = []

@@ -318,13 +318,13 @@ def test_a_loop_whose_time_goes_into_its_commands_is_aica(workshop):
     "command", ["WRITEQ TD QUEUE('OUT') FROM(D)", "SUSPEND", "READQ TD QUEUE('FULL') INTO(D)", "SYNCPOINT"]
 )
 def test_a_loop_around_commands_that_suspend_the_task_goes_on(workshop, command):
-    """The program itself measures: it goes on until it has used many times the runaway time."""
-    workshop.programs.settings.runaway_ms = 20
+    """The program itself measures: it goes on until it has used several times the runaway time."""
+    workshop.programs.settings.runaway_ms = 150
     used = []
 
     def enough(options, _level):
         used.append(time.thread_time())
-        options["D"].fill(b"Y" if used[-1] - used[0] > 0.2 else b"N")
+        options["D"].fill(b"Y" if used[-1] - used[0] > 0.5 else b"N")
 
     workshop.programs.verbs["ENOUGH"] = enough
     workshop.region.install([define_tdqueue(name="FULL", type="INTRA")])
@@ -337,7 +337,7 @@ def test_a_loop_around_commands_that_suspend_the_task_goes_on(workshop, command)
         f"PERFORM UNTIL Y = 'Y'\n    EXEC CICS {command} END-EXEC\n    EXEC CICS ENOUGH D(Y) END-EXEC\nEND-PERFORM\nGOBACK.",
     )
     workshop.run("GOESON")
-    assert used[-1] - used[0] > 0.2
+    assert used[-1] - used[0] > 0.5
 
 
 @pytest.mark.rule("COBOL-RUNAWAY-TRAN")
@@ -408,7 +408,7 @@ def test_where_a_program_failed_is_told_when_its_memory_is_given_back(workshop):
     )
     command = [sys.executable, "-c", FAILED_AT_ONCE, str(workshop.folder)]
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}  # what is given back is overwritten
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("ASRA")
     assert "UNGIVEN.cbl:" in done.stdout
@@ -426,8 +426,8 @@ with Region() as region:
     programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
     region.register("LOOP", programs.handler("LOOPS"))
     region.start("LOOP")
-    subprocess.Popen(["sh", "-c", f"sleep 1; kill -INT {os.getpid()}"])  # a thread would wait for the loop to end
     try:
+        subprocess.Popen(["sh", "-c", f"sleep 1; kill -INT {os.getpid()}"])  # a thread would wait for the loop to end
         region.run()
     except KeyboardInterrupt:
         print("INTERRUPTED")
@@ -437,7 +437,7 @@ with Region() as region:
 def test_control_c_ends_a_loop_as_a_keyboard_interrupt(workshop):
     workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
     command = [sys.executable, "-c", INTERRUPTED, str(workshop.folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "INTERRUPTED\n"), done.stderr
 
 
@@ -618,7 +618,7 @@ def test_a_signal_just_before_a_program_begins_is_not_lost(workshop):
         "AGAIN.\n    IF EIBTRNID = 'LOOP' GO TO AGAIN.\n    EXEC CICS RETURN END-EXEC.",
     )
     command = [sys.executable, "-c", RUNG, str(workshop.folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "RUNG\n" * 30), done.stderr
 
 
@@ -658,7 +658,7 @@ def test_a_program_that_calls_itself_for_ever_is_asra_and_the_process_goes_on(wo
     workshop.program("AFTER", "77 X PIC X.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM('GOOD') END-EXEC GOBACK.")
     command = [sys.executable, "-c", RECURSIVE, str(workshop.folder), where]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONFAULTHANDLER"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "ASRA\n" * 2 + "[b'GOOD']\n"), done.stderr
 
 

@@ -102,5 +102,5 @@ def test_an_interrupt_ends_program_and_process_and_is_told_once(tmp_path):
             if "DELAY" in line:
                 process.send_signal(signal.SIGINT)
                 break
-        _rest, error = process.communicate(timeout=60)
+        _rest, error = process.communicate(timeout=300)
     assert (process.returncode, error) == (130, "tdq: interrupted\n")

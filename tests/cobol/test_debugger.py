@@ -426,7 +426,7 @@ def test_tdq_cobol_run_waits_for_a_debugger(sub):
     client.request("continue", threadId=client.thread)
     client.event("terminated")
     client.close()
-    assert process.communicate(timeout=60)[0] == ""
+    assert process.communicate(timeout=300)[0] == ""
     assert process.returncode == 0
 
 
@@ -447,7 +447,7 @@ def test_pytest_waits_for_a_debugger(sub):
     client.request("continue", threadId=client.thread)
     client.event("terminated")
     client.close()
-    assert "1 passed" in process.communicate(timeout=60)[0]
+    assert "1 passed" in process.communicate(timeout=300)[0]
 
 
 def test_a_debugger_on_standard_streams_gets_the_output_as_events(sub):
@@ -486,8 +486,8 @@ def test_the_client_of_vs_codes_own_tests_attaches_stops_and_steps(sub):
     process, port = start(*command, "cobol", "run", str(sub), "--debug", "0", folder=sub.parent)
     words = ["node", "testsupport.mjs", str(port), str(sub)]
     try:
-        done = subprocess.run(words, cwd=sub.parent, capture_output=True, text=True, check=False, timeout=120)
-        process.communicate(timeout=60)
+        done = subprocess.run(words, cwd=sub.parent, capture_output=True, text=True, check=False, timeout=300)
+        process.communicate(timeout=300)
     finally:
         process.kill()
     assert done.stdout == "WORKING-STORAGE 01 N = 99 01 PIC S9(4) COMP\n", done.stderr

@@ -104,7 +104,7 @@ def test_a_store_is_backed_up_while_a_process_writes_it(tmp_path: Path) -> None:
                 assert found == region.peek("B") == [b"%d" % n for n in range(len(found))]
                 assert len(found) >= least
                 assert region.peek("N") == []
-        child.communicate("stop\n", timeout=60)
+        child.communicate("stop\n", timeout=300)
     with Region(store=tmp_path / "store") as region:
         assert region.recovery.start_type == "WARM"
 
@@ -177,7 +177,7 @@ def test_a_reader_that_keeps_pages_of_old_commits_is_reported(tmp_path: Path) ->
             assert child.stdout is not None
             assert child.stdout.readline() == "reading\n"
             pairs(6000)
-            child.communicate("stop\n", timeout=60)
+            child.communicate("stop\n", timeout=300)
         assert {(event["event"], event["pid"]) for event in logged} == {("reader_keeps_pages", child.pid)}
         assert all(event["commits_behind"] > 1000 for event in logged)
         sizes = [event["file_bytes"] for event in logged]

@@ -48,7 +48,7 @@ def test_a_page_of_hostile_names(browser: Any, tmp_path: Path, width: int, schem
     plots = tab.query_selector_all(".plot")
     for plot in plots:
         plot.scroll_into_view_if_needed()
-        plot.wait_for_selector("svg .axis", timeout=30_000)
+        plot.wait_for_selector("svg .axis", timeout=300_000)
     assert heard == []
     assert len(plots) == 3 * (len(HOSTILE) + 1)
     assert tab.query_selector("svg image, svg foreignObject, svg script, img") is None
@@ -74,7 +74,7 @@ def test_what_nobody_has_scrolled_to_is_drawn_too(browser: Any, tmp_path: Path) 
     tab.goto(path.as_uri())
     tab.wait_for_function(
         "() => [...document.querySelectorAll('.plot')].every(each => each.querySelector('svg .axis'))",
-        timeout=120_000,
+        timeout=300_000,
     )
     assert tab.locator(".plot").count() == 63
     assert tab.evaluate("scrollY") == 0

@@ -694,7 +694,7 @@ def test_requests_behind_one_that_was_given_up_are_answered_when_their_task_is_p
     do(lambda: region.task().__enter__().set_task(number, purgetype="FORCEPURGE"))
     assert isinstance(blocked.exception(timeout=300), Abend)
     for each in (behind, commit):
-        assert isinstance(each.exception(timeout=10), UnknownUnit)
+        assert isinstance(each.exception(timeout=300), UnknownUnit)
     units.do(first, "CICSUSER", lambda task: task.syncpoint_rollback(), last=True).result(timeout=300)
 
 
@@ -711,7 +711,7 @@ def test_the_end_of_a_unit_of_work_that_waits_is_503_when_the_server_ends(api, m
         waiting.append(pool.submit(api.request, method, f"/api/v1/units-of-work/{units[1]}{end}"))
         api.portal.call(api.app.state.streams.end)
         try:
-            answers = [each.result(timeout=20) for each in waiting]
+            answers = [each.result(timeout=300) for each in waiting]
             assert [each.status_code for each in answers] == [503, 503]
             said = "; the unit of work may have been committed" if method == "POST" else ""
             assert answers[1].json()["detail"] == f"the server is being stopped{said}"
