@@ -348,12 +348,20 @@ def test_readq_as_text_gives_the_record_and_its_length(region: Region, into: str
 
 
 def test_qiderr_says_which_rule_of_names_is_broken(region: Region) -> None:
-    with pytest.raises(Condition, match="queue noq is not installed; NOQ is, and names are in capitals"):
-        region.writeq_td("noq", b"x")
-    with pytest.raises(Condition, match="queue TOOLONG is not installed; the name of a queue has 1 to 4 characters"):
-        region.readq_td("TOOLONG")
-    with pytest.raises(Condition, match=r"queue NOX is not installed; did you mean NOQ\?"):
-        region.readq_td("NOX")
+    for name, hint in {
+        "noq": "NOQ is, and names are in capitals",
+        "TOOLONG": "the name of a queue has 1 to 4 characters",
+        "": "the name of a queue has 1 to 4 characters",
+        "NOX": r"did you mean NOQ\?",
+    }.items():
+        for command in (region.readq_td, region.deleteq_td):
+            with pytest.raises(Condition, match=f": queue {name} is not installed; {hint}$"):
+                command(name)
+        for command in (region.set_tdqueue, region.discard_tdqueue):
+            with pytest.raises(Condition, match=f": there is no queue {name}; {hint}$"):
+                command(name)
+        with pytest.raises(Condition, match=f": there is no TDQUEUE {name}; {hint}$"):
+            region.inquire_tdqueue(name)
     with pytest.raises(Condition, match="queue noq is not installed; NOQ is"):
         region.peek("noq")
 

@@ -79,16 +79,20 @@ def _near(queues: Mapping[str, TdQueue], name: str) -> str:
     return next(filter(queues.__contains__, others), "")
 
 
-def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
-    """QIDERR for a name that no queue has, with the rule of names that it breaks."""
-    hint = ""
+def hint_of(queues: Mapping[str, TdQueue], name: str) -> str:
+    """What may be meant by a name that no queue has: the rule of names that it breaks, or a name near it."""
     if name.upper() in queues:
-        hint = f"; {name.upper()} is, and names are in capitals"
-    elif len(name) > _LONGEST_NAME:
-        hint = f"; the name of a queue has 1 to {_LONGEST_NAME} characters"
-    elif near := _near(queues, name):
-        hint = f"; did you mean {near}?"
-    return Condition(Resp.QIDERR, detail=f"queue {name:.40} is not installed{hint}", rule="TD-QIDERR")
+        return f"; {name.upper()} is, and names are in capitals"
+    if not 0 < len(name) <= _LONGEST_NAME:
+        return f"; the name of a queue has 1 to {_LONGEST_NAME} characters"
+    near = _near(queues, name)
+    return f"; did you mean {near}?" if near else ""
+
+
+def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
+    """QIDERR for a name that no queue has."""
+    detail = f"queue {name:.40} is not installed{hint_of(queues, name)}"
+    return Condition(Resp.QIDERR, detail=detail, rule="TD-QIDERR")
 
 
 def final_target(region: RegionData, name: str) -> TdQueue:

@@ -98,6 +98,10 @@ def _one_type(_thing: object) -> str:
     return ""
 
 
+def _none(_region: RegionData, _key: object) -> str:
+    return ""
+
+
 class ResourceType(Generic[Key, Thing, InfoT]):
     """A type of resource that can be inquired.
 
@@ -111,12 +115,15 @@ class ResourceType(Generic[Key, Thing, InfoT]):
             it.
         word: the option with that value, which is the type's name; empty if there is none.
         type_of: returns the type of a resource, which together with the options selects the readers.
+        hint: returns what may be meant by a key that does not exist, to end the message with.
         protection: returns the class and name under which resource security protects a resource; an empty class if it
             does not. None if it protects no resource of the type.
         plans: the cached plans, by type and options.
     """
 
-    __slots__ = ("find", "identity", "info", "keys", "name", "plans", "protection", "readers", "type_of", "word")
+    __slots__ = (
+        "find", "hint", "identity", "info", "keys", "name", "plans", "protection", "readers", "type_of", "word",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -129,6 +136,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         identity: Callable[[Thing], Value] | None = None,
         type_of: Callable[[Thing], str] = _one_type,
         protection: Callable[[Thing, RegionData], tuple[str, str]] | None = None,
+        hint: Callable[[RegionData, Key], str] = _none,
     ) -> None:
         self.name, self.info = name, info
         if isinstance(readers, Mapping):
@@ -138,7 +146,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         self.readers = readers
         self.keys, self.find, self.identity = keys, find, identity
         self.word = "" if identity is None else name
-        self.type_of, self.protection = type_of, protection
+        self.type_of, self.protection, self.hint = type_of, protection, hint
         self.plans: dict[tuple[str, tuple[str, ...]], _Plan] = {}
 
 
@@ -217,7 +225,8 @@ def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: 
         check_command(task, resource.name, Access.READ)
     thing = resource.find(region, key)
     if thing is None:
-        raise refusal(f"INQUIRE {resource.name}", "not found", f"there is no {resource.name} {_shown(key)}")
+        missing = f"there is no {resource.name} {_shown(key)}{resource.hint(region, key)}"
+        raise refusal(f"INQUIRE {resource.name}", "not found", missing)
     if policy is not None and resource.protection is not None:
         resource_class, name = resource.protection(thing, region)
         if resource_class:

@@ -14,6 +14,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import TdQueue
+from tdqsim.cics.queues.state_table import hint_of
 from tdqsim.errors import WrongType
 from tdqsim.facts import Cvda, Resp, table
 
@@ -58,7 +59,7 @@ def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueu
     check_command(task, "TDQUEUE", level)
     queue = task._region.tdqueues.get(name)
     if queue is None:
-        raise refusal(command, "not found", f"there is no queue {name}")
+        raise refusal(command, "not found", f"there is no queue {name:.40}{hint_of(task._region.tdqueues, name)}")
     check_resource(task, XDCT, name, level)
     return queue
 

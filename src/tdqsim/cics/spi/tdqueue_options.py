@@ -16,6 +16,7 @@ from tdqsim.cics.kernel.security import XDCT
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.queues.state_table import hint_of
 from tdqsim.cics.spi.inquiry import Attribute, Constant, Reader, ResourceType
 from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_OPTIONS, Cvda, InquireOption
 from tdqsim.facts.info import Value
@@ -143,4 +144,5 @@ TDQUEUE: Final = ResourceType[str, TdQueue, TdqueueInfo](
     identity=lambda queue: queue.name.ljust(_NAME_LENGTH),
     type_of=attrgetter("type"),
     protection=lambda queue, _region: (XDCT, queue.name),
+    hint=lambda region, name: hint_of(region.tdqueues, name),
 )
