@@ -357,8 +357,10 @@ class _Operands:
             if keyword is None:
                 if has_attributes and number:
                     continue
-                what = "a resource type" if has_attributes else f"an operand of {command.verb}"
-                hint = did_you_mean(name, (*known, *_types())) or _allowed(words, known)
+                what, allowed = f"an operand of {command.verb}", _allowed(words, known)
+                if has_attributes:
+                    what, allowed = "a resource type", f"; allowed are {', '.join(_types())}"
+                hint = did_you_mean(name, (*known, *_types())) or allowed
                 raise _Wrong(operand.line, f"{operand.name} is not {what}{hint}")
             self._taken.add(name)
             if keyword in known:
