@@ -89,6 +89,8 @@ def test_what_set_cannot_read_is_answered_with_what_to_write(tdq: Tdq, pay: Path
     )
     assert "as in tdq set PAYQ TRIGGERLEVEL=9" in tdq("set", "PAYL", "--triggerlevel=9", *store).err
     assert tdq("set", "PAYL", "TRIGERLEVEL=3", *store).err.endswith("; did you mean TRIGGERLEVEL?\n")
+    twice = tdq("set", "PAYL", "TRIGGERLEVEL=3", "triggerlevel=4", *store)
+    assert (twice.code, twice.err) == (2, "tdq: triggerlevel=4: TRIGGERLEVEL is given twice\n")
 
 
 def names(text: str) -> list[str]:

@@ -285,6 +285,8 @@ def _settings(changes: list[str]) -> dict[str, Any]:
         if not equals or option.startswith("-"):
             given = value or "VALUE"
             raise InputError(f"{change}: write OPTION=VALUE, as in tdq set PAYQ {word}={given}")
+        if word.lower() in settings:
+            raise InputError(f"{change}: {word} is given twice")
         if known.kind != "BINARY":
             settings[word.lower()] = text
         elif text.isascii() and text.isdigit() and len(text) <= len(str(known.highest)):
