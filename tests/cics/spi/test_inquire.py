@@ -152,6 +152,19 @@ def test_an_unknown_option_is_refused_by_name(reg):
         reg.inquire_tdqueue("PAYQ", "NUMITEM")
 
 
+@pytest.mark.parametrize("option", [["TYPE", "NUMITEMS"], 5, None])
+def test_an_option_that_is_no_word_is_refused(reg, option):
+    with reg.task() as task:
+        task.inquire_tdqueue_start()
+        for inquiry in (
+            lambda: task.inquire_tdqueue("PAYQ", option),
+            lambda: task.inquire_tdqueue_next(option),
+            lambda: list(reg.browse_tdqueue(option)),
+        ):
+            with pytest.raises(TypeError, match=r"^INQUIRE TDQUEUE: option .*; each option is a word of its own"):
+                inquiry()
+
+
 def test_a_name_may_come_padded(reg):
     assert reg.inquire_tdqueue("PAYQ ", "NUMITEMS").numitems == 2
 

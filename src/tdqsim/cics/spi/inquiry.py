@@ -28,7 +28,7 @@ from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.core.named import NamedTuple
-from tdqsim.errors import WrongValue
+from tdqsim.errors import WrongType, WrongValue
 from tdqsim.facts import INQUIRE_OPTIONS
 from tdqsim.facts.info import Info, Value
 
@@ -161,10 +161,21 @@ def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
     return {**more, **{option.name: Opt(_KINDS[option.receiver], option.length) for option in options}}
 
 
+def _words(resource: str, options: tuple[str, ...]) -> list[str]:
+    """The options in upper case, after a check that they are options."""
+    for option in options:
+        if not isinstance(option, str):
+            raise WrongType(
+                f"INQUIRE {resource}: option {option!r:.40}; each option is a word of its own, such as TYPE"
+            )
+    words = [option.upper() for option in options]
+    check_options(f"INQUIRE {resource}", words, INQUIRE_OPTIONS[resource])
+    return words
+
+
 def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tuple[str, ...]) -> _Plan:
     known = INQUIRE_OPTIONS[resource.name]
-    names = [option.upper() for option in options] or list(known)
-    check_options(f"INQUIRE {resource.name}", names, known)
+    names = _words(resource.name, options) or list(known)
     template: dict[str, Value] = {}
     paths: dict[str, str] = {}
     others: dict[str, Reader[Thing]] = {}
@@ -196,12 +207,16 @@ def values_of(
     """The values of the named options; of all options if none is named.
 
     Raises:
-        TdqError: there is no such option.
+        TdqError: there is no such option, or an option is no word.
     """
     type_name = resource.type_of(thing)
-    template, names, attributes, others, texts = resource.plans.get((type_name, options)) or _plan(
-        resource, type_name, options
-    )
+    try:
+        template, names, attributes, others, texts = resource.plans.get((type_name, options)) or _plan(
+            resource, type_name, options
+        )
+    except TypeError:
+        _words(resource.name, options)  # refuses a list of options, which is no key of the plans
+        raise
     values = template.copy()
     values.update(zip(names, attributes(thing)))  # noqa: B905  (there are two attributes more)
     for name, read in others:
@@ -328,8 +343,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         browse = open_browses(task).get(resource.name)
         if browse is None:
             raise refusal(name, "browse sequence", f"no browse of {resource.name} is open; START one first")
-        known = INQUIRE_OPTIONS[resource.name]
-        check_options(name, [option.upper() for option in options], known)
+        _words(resource.name, options)
         values = next(all_visible(task, resource, browse, options), None)
         if values is None:
             raise refusal(name, "no more", f"there is no more {resource.name}")
