@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tdqsim import StartOptions
-from tdqsim.cics import Condition
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.files import DataFile
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
-from tdqsim.definitions import define_connection, define_transaction
+from tdqsim.definitions import define_connection, define_transaction, define_tsmodel
 from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda
 from tests.recovery.complexes import Complex, fan, pair, remote, ring, row
@@ -160,6 +161,38 @@ def test_the_coordinator_of_a_middle_region_is_lost_while_it_prepares_those_behi
     chain.link("NEAR", "MID").restore()
     assert everywhere(chain) == {()}
     assert chain.left() == []
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_files_and_temporary_storage_of_a_middle_region_follow_the_decision_over_restarts(tmp_path, commit):
+    """It coordinates the region behind it; the decision comes after one restart, and is looked at after another."""
+    near = (queue("LOCL"), remote("REMQ", "FAR"), define_connection(name="FAR"))
+    two = Complex(tmp_path, ("NEAR", "NEAR", (*near, define_tsmodel(name="KEPT", prefix="REC", recovery="YES"))),
+                  ("FAR", "FAR", (queue("REMQ"),)))  # fmt: skip
+
+    def accounts(region: Region) -> DataFile:
+        data = DataFile(keylength=2)
+        region.files.define("ACCT", data, kept=True, recoverable=True)
+        return data
+
+    accounts(two["NEAR"])
+    with two["NEAR"].task() as task:
+        for name in ("LOCL", "REMQ"):
+            task.writeq_td(name, b"record")
+        task.writeq_ts("REC1", b"item")
+        task.write_file("ACCT", b"A1 record", b"A1")
+        branch = two["NEAR"].recovery.branch("XA1", task)
+    assert branch.prepare()
+    branch = two.again("NEAR").recovery.branch("XA1")
+    (branch.commit if commit else branch.back_out)()
+    two.run()
+    region = two.again("NEAR")
+    assert [two["FAR"].readq_td("REMQ", nohandle=True), region.readq_td("LOCL", nohandle=True)] == (
+        [b"record"] * 2 if commit else [b""] * 2
+    )
+    assert list(region.ts.queues) == (["REC1"] if commit else [])
+    assert dict(accounts(region).records) == ({b"A1": b"A1 record"} if commit else {})
+    two.sysplex.close()
 
 
 def test_a_link_that_goes_while_a_request_waits_behind_it(chain):

@@ -562,7 +562,7 @@ def resume(region: Region) -> None:
     _load_undecided(region)
     for uow in tuple(region.shunted.values()):
         if uow.decision:
-            uow.at_commit = (partial(decision_kept, uow),)
+            uow.at_commit = (*uow.at_commit, partial(decision_kept, uow))
         _start_waittime(uow)
     for uow_id in (*decisions(region), *heuristics(region)):
         region.recovery.reserve_id(uow_id)
