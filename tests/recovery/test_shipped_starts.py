@@ -279,16 +279,36 @@ def test_a_queued_start_that_is_under_way_is_not_sent_a_second_time(started: Sta
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_start_protect_joins_the_local_queue_at_its_syncpoint(started: Started, commit: bool) -> None:
-    started.two.link().cut()
-
-    def program(task: Task) -> None:
-        task.start("LQTR", b"data", nocheck=True, protect=True)
-        if not commit:
-            task.syncpoint_rollback()
-
-    started["NEAR"].start(program)
-    started.two.run()
-    started.two.link().restore()
-    started.two.run()
-    assert started.seen == ([("FAR", "FTRN", "SD", b"data")] if commit else [])
+@pytest.mark.parametrize("back", ["before", "after"])
+@pytest.mark.parametrize("restarts", [0, 2])
+def test_start_protect_joins_the_local_queue_when_its_unit_of_work_commits(
+    started: Started, commit: bool, back: str, restarts: int
+) -> None:
+    """The link is back before or after the commit; with restarts the unit of work is in doubt."""
+    two = started.two
+    two.link().cut()
+    task = started["NEAR"].task().__enter__()
+    task.start("LQTR", b"data", nocheck=True, protect=True)
+    if restarts:
+        assert started["NEAR"].recovery.branch("TX1", task).prepare()
+        task.end()
+    for _ in range(restarts):
+        two["FAR"].close()
+        two.again("NEAR")
+        two.start("FAR")
+        two.link().cut()
+    assert started.issue("START TRANSID('LQTR') NOCHECK FROM(D)", b"other") is None
+    if back == "before":
+        two.link().restore()
+        two.run()
+        assert started.seen == [("FAR", "FTRN", "SD", b"other")]
+    if restarts:
+        branch = started["NEAR"].recovery.branch("TX1")
+        (branch.commit if commit else branch.back_out)()
+    else:
+        (task.syncpoint if commit else task.syncpoint_rollback)()
+        task.end()
+    two.run()
+    two.link().restore()
+    two.run()
+    assert sorted(data for *_, data in started.seen) == ([b"data", b"other"] if commit else [b"other"])

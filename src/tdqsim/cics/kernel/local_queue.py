@@ -11,6 +11,7 @@ Sources: Local queuing of START commands, The XISLCLQ exit (IBM Docs).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.unit import UnitOfWork
 
 _PREFIX: Final = b"ic/q/"
 _SENDER: Final = "CISQ"
@@ -46,6 +48,11 @@ class QueuedStart(NamedTuple):
     order: str
 
 
+def _key(number: int) -> bytes:
+    """The key of a request on the store."""
+    return _PREFIX + number.to_bytes(8, "big")
+
+
 class LocalQueue:
     """The START requests of a region that wait for their links.
 
@@ -62,19 +69,36 @@ class LocalQueue:
     def put(self, task: TaskData, request: QueuedStart, *, protect: bool) -> None:
         """Queue a request; with PROTECT when the unit of work of its issuer has committed."""
         self._last += 1
-        key, image = _PREFIX + self._last.to_bytes(8, "big"), json.dumps(request).encode()
-        if not protect:
-            self._region.committer.commit(meta={key: image})
-            self._queued(key, request, committed=True)
+        if protect:
+            self._protect(self._last, request, task._uow)
             return
-        uow = task._uow
+        key = _key(self._last)
+        self._region.committer.commit(meta={key: json.dumps(request).encode()})
+        self._queued(key, request, committed=True)
+
+    def _protect(self, number: int, request: QueuedStart, uow: UnitOfWork) -> None:
+        """Queue a request when a unit of work commits."""
+        key, image = _key(number), json.dumps(request).encode()
         uow.at_commit = (*uow.at_commit, lambda: {key: image})
+        uow.kept = (*uow.kept, ("queued", lambda: (number, request)))
         uow.call_at_end(lambda committed: self._queued(key, request, committed=committed))
 
+    def restore(self, uow: UnitOfWork, image: tuple[int, Iterable[str]]) -> None:
+        """Restore a request with PROTECT of a unit of work in doubt of an earlier run."""
+        number, request = image
+        self._last = max(self._last, number)
+        self._protect(number, QueuedStart(*request), uow)
+
     def _queued(self, key: bytes, request: QueuedStart, *, committed: bool) -> None:
-        if committed and key not in self.requests:
-            self.requests[key] = request
-            self._region.notices.say("start_queued", transid=request.transid, system=request.system)
+        """Called when a request has joined the queue: send it if its link has come back meanwhile."""
+        region = self._region
+        if not committed or key in self.requests:
+            return
+        self.requests[key] = request
+        if region.ati.why_it_waits(region.terminal_control.get("SYSTEM", request.system)) is None:
+            self.send(request.system)
+        else:
+            region.notices.say("start_queued", transid=request.transid, system=request.system)
 
     def resume(self) -> None:
         """Read the requests of an earlier run."""

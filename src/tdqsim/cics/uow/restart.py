@@ -360,8 +360,9 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
             assert lock is not None, queue
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
+    parts = {"ts": region.ts, "file": region.files, "starts": region.starts, "queued": region.starts.local}
     for whose, image in head["kept"]:
-        {"ts": region.ts, "file": region.files, "starts": region.starts}[whose].restore(uow, image)
+        parts[whose].restore(uow, image)
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)
