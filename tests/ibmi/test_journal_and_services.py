@@ -107,6 +107,35 @@ def test_journals_refuse(officer):
             call()
 
 
+@pytest.mark.rule("DTAQ-JOURNAL-LOCK", "DTAQ-JOURNAL-LIBRARY")
+def test_locks_and_authorities_of_journaling(system, officer):
+    system.crtlib("PRIVATE", aut="*EXCLUDE")
+    officer.crtjrn("PRIVATE/JRN")
+    officer.crtjrnrcv("PRIVATE/RCV")
+    officer.crtdtaq("APPLIB/WORK", maxlen=20, aut="*ALL")
+    officer.crtdtaq("APPLIB/UNREAD", maxlen=20, aut="*EXCLUDE")
+    officer.grtobjaut("APPLIB/UNREAD", "ANNA", "*OBJOPR *OBJMGT")
+    with system.job(user="ANNA", default_wait=0) as anna:
+        officer.alcobj([("APPLIB/WORK", "*SHRRD")])
+        expect_rule("DTAQ-JOURNAL-LOCK", anna.strjrnobj, "APPLIB/WORK", "APPLIB/JRN")
+        officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN")
+        anna.endjrnobj("APPLIB/WORK")
+        officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN")
+        officer.alcobj([("APPLIB/WORK", "*SHRUPD")])
+        expect_rule("DTAQ-JOURNAL-LOCK", anna.endjrnobj, "APPLIB/WORK")
+        for call, *given in (
+            (anna.crtjrn, "APPLIB/NEW"), (anna.strjrnobj, "APPLIB/WORK", "PRIVATE/JRN"), (anna.dspjrn, "PRIVATE/JRN"),
+            (anna.endjrnobj, "APPLIB/WORK", "PRIVATE/JRN"),
+        ):  # fmt: skip
+            receiver = {"jrnrcv": "PRIVATE/RCV"} if call == anna.crtjrn else {}
+            expect_rule("DTAQ-JOURNAL-LIBRARY", call, *given, **receiver)
+        anna.user_libraries = ("PRIVATE", "APPLIB")
+        with pytest.raises(EscapeMessage, match="CPF9801"):
+            anna.dspjrn("NOJRN")
+        with pytest.raises(EscapeMessage, match="CPF2189 Not authorized to object UNREAD"):
+            anna.strjrnobj("APPLIB/UNREAD", "APPLIB/JRN")
+
+
 def test_export(officer, tmp_path):
     officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
     officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN")

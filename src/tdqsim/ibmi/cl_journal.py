@@ -92,14 +92,16 @@ def _found(job: JobCore, name: str, library: str, wanted: type[Found], kind: str
         if holder is None:
             job.fail("CPF9810", one)
         found = holder.objects.get((kind, name))
+        if "EXECUTE" not in job.granted(holder) and (library != "*LIBL" or found is not None):
+            job.fail("CPF9820", one, rule="DTAQ-JOURNAL-LIBRARY")
         if isinstance(found, wanted):
             return found
     return job.fail("CPF9801", *object_values("CPF9801", name, library, kind))
 
 
-def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
+def _journaled(job: JobCore, operation: str, dtaq: str, library: str) -> DataQueue:
     name, library = place(dtaq, library)
-    queue = job.open_alone("STRJRNOBJ", name, library)[1]
+    queue = job.open_alone(operation, name, library)[1]
     if queue.ddm:
         job.fail("CPF9511", queue.name)
     return queue
@@ -116,10 +118,10 @@ def strjrnobj(job: JobCore, obj: str, jrn: str, *, library: str = "") -> None:
 
     Raises:
         EscapeMessage: CPF7030 it is journaled already, CPF9511 DDM queue, CPF9801 and CPF9810 not found, CPF2114 in
-            use, CPF2189 not authorized.
+            use, CPF2189 and CPF2182 not authorized, CPF9820 not authorized to the journal's library.
     """
     job.begin("STRJRNOBJ")
-    journal, queue = _journal(job, jrn), _journaled(job, obj, library)
+    journal, queue = _journal(job, jrn), _journaled(job, "STRJRNOBJ", obj, library)
     if queue.journal:
         job.fail("CPF7030", queue.name, "DTAQ", queue.library)
     journals = job.system.journals
@@ -142,7 +144,7 @@ def endjrnobj(job: JobCore, obj: str, jrn: str = "*OBJ", *, library: str = "") -
     """
     job.begin("ENDJRNOBJ")
     journal = None if jrn == "*OBJ" else _journal(job, jrn)
-    queue = _journaled(job, obj, library)
+    queue = _journaled(job, "ENDJRNOBJ", obj, library)
     if not queue.journal or (journal is not None and journal.number != queue.journal):
         job.fail("CPF7031", queue.name, "DTAQ", queue.library)
     works = job.system.journals.entry(job, queue, "QE")
@@ -159,7 +161,7 @@ def dspjrn(job: JobCore, jrn: str, library: str = "") -> tuple[JournalEntry, ...
         library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
-        EscapeMessage: CPF9801 and CPF9810 not found.
+        EscapeMessage: CPF9801 and CPF9810 not found, CPF9820 not authorized to its library.
     """
     job.begin("DSPJRN")
     return tuple(_journal(job, jrn, library).read())
