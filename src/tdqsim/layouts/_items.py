@@ -393,7 +393,7 @@ class _Entry:
             if word.upper == "DEPENDING":
                 self._accept("ON")
                 depending = self._qualified("OCCURS DEPENDING ON")
-                low = low if ranged else 0
+                low = low if ranged else 1
             else:
                 self._names()
         self.item.occurs = self._checked_occurs(token, low, high, depending)
