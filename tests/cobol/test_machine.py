@@ -162,9 +162,11 @@ def test_numbers_whose_picture_has_p(workshop):
     workshop.program("SCALED", SCALED, "".join(f"{step}\n{put}" for step in steps) + computed)
     workshop.run("SCALED")
     assert workshop.out() == [b"   1200", b" -12340", b"   1500", b"   5600", b"  70000", b"      0", b"0001501+"]
-    workshop.program("BEFORE", "01 P PIC SVPP99 COMP-3.", "GOBACK.")
-    with pytest.raises(CobolError, match=r"BEFORE\.cbl: P PICTURE SVPP99 COMP-3: P before the digits"):
+    workshop.program("BEFORE", "01 P PIC SVPP99 COMP-3.\n01 Q PIC P9\n COMP-5.", "MOVE .01 TO Q\nGOBACK.")
+    with pytest.raises(CobolError) as error:
         workshop.run("BEFORE")
+    found = [problem.partition("BEFORE.cbl:")[2].partition(" before")[0] for problem in error.value.problems]
+    assert found == ["5: P PICTURE SVPP99 COMP-3: P", "6: Q PICTURE P9 COMP-5: P"]
 
 
 EXPRESSIONS = """

@@ -345,6 +345,13 @@ def test_the_length_of_a_variable_group_and_figurative_constants_as_arguments(wo
     assert workshop.out() == [b"0123456", b"0", b" "]
 
 
+@pytest.mark.parametrize("text", ["EXEC SQL SELECT A, B END-EXEC", "EXEC SQL INCLUDE SQLCA END-EXEC"])
+def test_a_statement_in_a_literal_is_text(workshop, text):
+    workshop.program("TEXTS", f"01 A PIC X(40) VALUE '{text}'.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) END-EXEC.")
+    workshop.run("TEXTS")
+    assert workshop.out() == [text.encode().ljust(40)]
+
+
 def test_copy_in_a_command_is_an_option_and_no_copy_statement(workshop):
     """In the program and in a copybook, with and without a blank before the parenthesis, at the end of a line."""
     asked = []

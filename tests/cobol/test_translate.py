@@ -110,10 +110,11 @@ def test_what_cannot_be_translated_is_told_with_file_and_line():
                 " IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n"
                 " EXEC CICS DELETEQ TD QUEUE\n (LOW-VALUES) END-EXEC.\n"
                 " EXEC CICS DELETEQ TD QUEUE('(' END-EXEC.\n EXEC CICS RETURN"
-            ),
+            ).replace(" REC PIC X(80)", " REC OCCURS 2 TO 5 TIMES PIC X"),
             "pay.cbl",
         )
     assert caught.value.problems == (
+        "pay.cbl:5: OCCURS 2 TO 5 without DEPENDING ON; write OCCURS 5",
         "pay.cbl:8: DFHRESP(QZER0): there is no such condition; did you mean QZERO?",
         "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
         "pay.cbl:11: LOW-VALUES as an argument has no length; use an item or a literal",

@@ -74,7 +74,7 @@ class Divisions:
         self.programs.append(words[at].start)
         if not self.program:
             self.program = _program_name(words[at + 1 : at + 3])
-            self.identification = _sentence(words, at + 2 if after.kind == "stop" else at + 1)[:4]
+            self.identification = sentence_of(words, at + 2 if after.kind == "stop" else at + 1)[:4]
 
     def _section(self, word: Word, stop: Word) -> None:
         if word.is_word("WORKING-STORAGE"):
@@ -98,7 +98,7 @@ class Divisions:
                 self.using_names.append(each)
 
 
-def _sentence(words: list[Word], at: int) -> list[Word]:
+def sentence_of(words: list[Word], at: int) -> list[Word]:
     """The words from here to the next full stop."""
     end = next((i for i in range(at, len(words)) if words[i].kind == "stop"), at)
     return words[at : max(end, at + 1)]

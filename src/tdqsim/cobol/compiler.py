@@ -22,7 +22,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cobol._tokens import COPY_OPTION, WordPlace, readable
+from tdqsim.cobol._tokens import COPY_OPTION, WordPlace, readable, words
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import is_free, told_of, without_margins
@@ -36,7 +36,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "38"
+_FORMAT: Final = "39"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -50,6 +50,8 @@ _CICS: Final = re.compile(
 )
 _NO_WORDS: Final = rb"'[^'\n]*'|\"[^\"\n]*\"|^[^\n]{6}[*/][^\n]*|"
 """Literals and comments."""
+_STATEMENT: Final = re.compile(_NO_WORDS + _SQL.pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
+_MEMBER: Final = re.compile(_NO_WORDS + _INCLUDE.pattern, re.IGNORECASE | re.MULTILINE)
 _COMMAND: Final = re.compile(_NO_WORDS + _CICS.pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
 _OPTION: Final = re.compile(_NO_WORDS + rb"(?<![A-Z0-9-])COPY(?![A-Z0-9-])", re.IGNORECASE | re.MULTILINE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
@@ -60,8 +62,8 @@ _PACKED: Final = re.compile(r"^cob_(?:cmp|get)_packed_int \(const cob_field \*f[
 _SCALED: Final = re.compile(r"(\bcob_field_attr a_\d+ =\s*\{0x1[0-2], *)(\d+)(, *)(-\d+),")
 """The attributes of a number whose PICTURE ends in P, which the compiler counts as digits of the item: libcob
 would take other digits than the item has."""
-_FRACTION: Final = re.compile(r"^[0-9]+ +NUMERIC +[0-9]{2} +(\S+) +(S?V?P\S*) COMP-3\s*$", re.MULTILINE)
-"""A packed item whose PICTURE begins with P, in the listing. Its attributes do not tell how many digits it has."""
+_FRACTION: Final = re.compile(r"^[0-9]+ +NUMERIC +[0-9]{2} +(\S+) +(S?V?P\S* COMP\S*)\s*$", re.MULTILINE)
+"""A packed or binary item whose PICTURE begins with P, in the listing: the run-time takes other digits than it has."""
 _DOUBLEWORD: Final = 8
 _PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)(\[\d+\])?;", re.MULTILINE)
 """The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
@@ -400,7 +402,7 @@ def _without_options(text: bytes, *, free: bool) -> bytes:
             break
         lines[at] = b""
     marked = _COMMAND.sub(_with_copy_option, b"\n".join(lines))
-    return _SQL.sub(_with_marks, _INCLUDE.sub(_copied, marked))
+    return _STATEMENT.sub(_with_marks, _MEMBER.sub(_copied, marked))
 
 
 def _with_copy_option(command: re.Match[bytes]) -> bytes:
@@ -408,7 +410,7 @@ def _with_copy_option(command: re.Match[bytes]) -> bytes:
 
 
 def _with_marks(sql: re.Match[bytes]) -> bytes:
-    return _COMMA.sub(_marked, sql[0])
+    return _COMMA.sub(_marked, sql[0]) if sql[0][:1].upper() == b"E" else sql[0]
 
 
 def _marked(found: re.Match[bytes]) -> bytes:
@@ -418,7 +420,7 @@ def _marked(found: re.Match[bytes]) -> bytes:
 
 
 def _copied(include: re.Match[bytes]) -> bytes:
-    return b"COPY " + include[1] + b"." + b"\n" * include[0].count(b"\n")
+    return include[0] if include[1] is None else b"COPY " + include[1] + b"." + b"\n" * include[0].count(b"\n")
 
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -471,8 +473,9 @@ def _make_one(
     _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
     listed = (folder / f"{stem}.lst").read_text("utf-8", "surrogateescape")
     if fractions := _FRACTION.findall(listed):
-        allowed = "P before the digits of a packed item is not supported; allowed are P after them, DISPLAY and COMP"
-        raise CobolError([f"{source}: {name} PICTURE {picture} COMP-3: {allowed}" for name, picture in fractions])
+        allowed = "P before the digits of a packed or binary item is not supported; allowed are P after them, DISPLAY"
+        places = {word.text.upper(): word.place for word in reversed(list(words(text, str(source))))}
+        raise CobolError([f"{places[name]}: {name} PICTURE {picture}: {allowed}" for name, picture in fractions])
     outcomes = _prepare(folder, stem)
     _step([cobc, "-m", *options.arguments(), "-o", f"{stem}.so", f"{stem}.c"], unit, source)
     symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)

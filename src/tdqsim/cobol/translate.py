@@ -33,7 +33,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
+from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of, sentence_of
 from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, FIGURATIVE, eib
 from tdqsim.cobol._paragraph_entries import (
     ENTER,
@@ -154,7 +154,9 @@ _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
 }
 _LANGUAGES: Final = ("SQL", "DLI")
-_WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP", "CALL"})
+_WALKED: Final = frozenset(
+    {"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP", "CALL", "OCCURS"}
+)
 """The words at which the scan stops for a closer examination."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
@@ -360,6 +362,8 @@ class _Translator:
                 and word.start < self.divisions.procedure.start
             ):
                 at = self._recording(at)
+            elif word.is_word("OCCURS"):
+                at = self._occurs(at)
             elif word.is_word("STOP") and tokens[at + 1 : at + 2] and tokens[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
                 self.blocks.append((word, tokens[at + 1], len(self.commands), [], []))
@@ -370,6 +374,14 @@ class _Translator:
                 at += 1
             else:
                 at += 1
+
+    def _occurs(self, at: int) -> int:
+        """The compiler takes the maximum of a table whose number of occurrences depends on nothing."""
+        clause = sentence_of(self.words, at)
+        if len(clause) > 3 and clause[2].is_word("TO") and not any(word.is_word("DEPENDING") for word in clause):
+            written = " ".join(word.text for word in clause[:4])
+            self._problem(clause[0].place, f"{written} without DEPENDING ON; write OCCURS {clause[3].text}")
+        return at + 1
 
     def _recording(self, at: int) -> int:
         """Remove RECORDING MODE F: it has no effect on a data set of CICS; the compiler would take F for an item."""
