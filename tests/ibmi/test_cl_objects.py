@@ -153,7 +153,7 @@ def test_wrkobjlck_as_text(system, job, queue):
 
 @pytest.mark.rule("CL-NOT-SIMULATED")
 @pytest.mark.parametrize("name", ["DSPOBJD", "CHGOBJOWN", "WRKDTAQ", "DSPOBJAUT", "DLYJOB", "SNDPGMMSG", "RUNSQL",
-                                  "OVRDSPF", "MONMSG", "QSYS/DLTOBJ", "RMVSRVTBLE"])  # fmt: skip
+                                  "OVRDSPF", "MONMSG", "QSYS/DLTOBJ", "RMVSRVTBLE", "APYJRNCHG", "WRKJRNA"])  # fmt: skip
 def test_a_command_of_ibm_i_that_is_not_simulated(job, name):
     plain = name.removeprefix("QSYS/")
     with pytest.raises(EscapeMessage) as caught:
