@@ -5,11 +5,11 @@ The parts of the package that tests of linked regions look into are imported her
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tdqsim.cics import Region, Sysplex
+from tdqsim.cics import Condition, Region, Sysplex, Task
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.uow.indoubt import decisions, heuristics
@@ -59,6 +59,19 @@ class Complex:
 
     def run(self) -> None:
         self.sysplex.run()
+
+    def task(self, program: Callable[[Task], Any], applid: str = "NEAR") -> Any:
+        """Run a task in a region; gives its result, its condition or its abend."""
+
+        def guarded(task: Task) -> Any:
+            try:
+                return program(task)
+            except Condition as condition:
+                return condition
+
+        handle = self[applid].start(guarded)
+        self.run()
+        return handle.exception or handle.result()
 
     def lose(self, end: str) -> None:
         """With a message delayed: it comes ``late``, the link is ``cut``, or the region of this name fails; what follows."""

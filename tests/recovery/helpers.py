@@ -9,6 +9,7 @@ from typing import Any
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.uow.indoubt import Subordinate
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
+from tdqsim.errors import StoreFull
 from tdqsim.facts import Cvda
 
 NAMES = {"NO": "NOQ", "PHYSICAL": "PHYQ", "LOGICAL": "LOGQ"}
@@ -78,3 +79,16 @@ def triggered(name: str, recovstatus: str, facility: str, level: int = 3) -> lis
         define_terminal(name="T001"),
         define_connection(name="CICB"),
     ]
+
+
+def full_from(nth: int = 1) -> Callable[[str], None]:
+    """A fault of a store that takes no commit from the nth on."""
+    commits = 0
+
+    def full(point: str) -> None:
+        nonlocal commits
+        commits += point == "before_commit"
+        if point == "before_commit" and commits >= nth:
+            raise StoreFull("no room, for the test")
+
+    return full

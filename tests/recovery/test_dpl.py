@@ -53,17 +53,7 @@ class Linked:
         self["FAR"].programs.register(name, program)
 
     def run(self, program: Callable[[Task], object]) -> Any:
-        """Run a task in NEAR; gives its result, its condition or its abend."""
-
-        def guarded(task: Task) -> object:
-            try:
-                return program(task)
-            except Condition as condition:
-                return condition
-
-        handle = self["NEAR"].start(guarded)
-        self.two.run()
-        return handle.exception or handle.result()
+        return self.two.task(program)
 
     def link(self, program: str = "RPGM", commarea: Any = None, **options: Any) -> Any:
         return self.run(lambda task: task.link(program, commarea, **options))

@@ -9,9 +9,9 @@ from tdqsim import StartOptions
 from tdqsim.cics import Condition
 from tdqsim.cics.uow.indoubt import HeuristicDamage
 from tdqsim.definitions import define_transaction
-from tdqsim.errors import TdqError
+from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Cvda
-from tests.recovery.helpers import READQ, WRITEQ, again, make, outcome, prepared, queue, request, triggered
+from tests.recovery.helpers import READQ, WRITEQ, again, full_from, make, outcome, prepared, queue, request, triggered
 from tests.rules import expect_rule, rule
 
 SECOND = 10**9
@@ -529,17 +529,10 @@ def test_ids_are_not_given_again_after_a_restart_under_a_clock_that_stands_still
 
 
 def test_a_store_that_does_not_take_the_decision_leaves_it_in_doubt(tmp_path):
-    from tdqsim.errors import StoreFull
-
     region = doubtful(tmp_path / "store")
     region.seed("LOGQ", [b"one", b"two"])
     branch = prepared(region, (READQ, "LOGQ"), (WRITEQ, "LOG2"))
-
-    def full(point):
-        if point == "before_commit":
-            raise StoreFull("no room, for the test")
-
-    region.store.durable.fault = full
+    region.store.durable.fault = full_from()
     for decide in (branch.commit, branch.back_out):
         with pytest.raises(StoreFull):
             decide()
@@ -555,26 +548,18 @@ def test_a_store_that_does_not_take_the_decision_leaves_it_in_doubt(tmp_path):
 
 
 def test_a_store_that_does_not_take_a_commit_backs_it_out(tmp_path):
-    from tdqsim.errors import StoreFull
-
     store = tmp_path / "store"
     with make(
         queue("LOGQ", transid="PAYP", triggerlevel=1, atifacility="FILE"), define_transaction(name="PAYP"), store=store
     ) as region:
         started = []
         region.register("PAYP", lambda task: started.append(task.readq_td("LOGQ")))
-        failing = [True]
-
-        def full(point):
-            if point == "before_commit" and failing[0]:
-                raise StoreFull("no room, for the test")
-
-        region.store.durable.fault = full
+        region.store.durable.fault = full_from()
         with region.task() as task:
             task.writeq_td("LOGQ", b"lost")
             with pytest.raises(Condition, match="ROLLEDBACK"):
                 task.syncpoint()
-            failing[0] = False
+            region.store.durable.fault = None
         assert region.peek("LOGQ") == []
         region.run()
         assert started == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import StartOptions
-from tdqsim.cics import Abend, Condition
+from tdqsim.cics import Abend
 from tdqsim.cics.uow.indoubt import decision_kept, decisions
 from tdqsim.core.store import Durable
 from tdqsim.errors import RegionClosed, StoreFull
@@ -369,23 +369,6 @@ def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monk
         assert {("EMERGENCY", True), (new, False)} <= seen
     else:
         assert seen <= {("COLD", False), ("INITIAL", False)}
-
-
-def full_at_commit(point):
-    if point == "before_commit":
-        raise StoreFull("no room, for the test")
-
-
-def test_a_store_that_is_full_says_rolledback_and_goes_on(tmp_path):
-    with make(queue("LOGQ"), store=tmp_path / "store") as region:
-        region.store.durable.fault = full_at_commit
-        with region.task() as task:
-            task.writeq_td("LOGQ", b"x")
-            with pytest.raises(Condition, match="ROLLEDBACK"):
-                task.syncpoint()
-            region.store.durable.fault = None
-            task.writeq_td("LOGQ", b"y")
-        assert region.peek("LOGQ") == [b"y"]
 
 
 def test_a_close_that_the_store_does_not_take_is_a_failure_and_lets_the_store_go(tmp_path):

@@ -11,10 +11,10 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_transaction, define_tsmodel
-from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
+from tdqsim.errors import RegionClosed, WouldWaitForever
 from tdqsim.facts import Cvda
 from tests.recovery.complexes import Complex, fan, pair, remote, ring, row
-from tests.recovery.helpers import outcome, queue
+from tests.recovery.helpers import full_from, outcome, queue
 from tests.rules import rule
 
 
@@ -363,19 +363,6 @@ def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, actio
 # -- stores that take nothing -----------------------------------------------------------------------------------------
 
 
-def full_from(region, nth: int) -> None:
-    """The store of a region takes no commit from the nth on."""
-    points: list[str] = []
-
-    def full(point: str) -> None:
-        if point == "before_commit":
-            points.append(point)
-            if len(points) >= nth:
-                raise StoreFull("no room, for the test")
-
-    region.store.durable.fault = full
-
-
 def test_a_decision_is_forgotten_with_the_next_commit_and_told_again_until_then(two):
     """NEAR fails, or its store takes no more, before it has taken note that FAR has heard: it does no harm."""
     assert write(two, "LOCL", "REMQ") is None
@@ -383,7 +370,7 @@ def test_a_decision_is_forgotten_with_the_next_commit_and_told_again_until_then(
     assert [*decisions(two.again("NEAR")._core).values()] == [("FAR",)]
     two.start("FAR")
     assert not decisions(two["NEAR"]._core)
-    full_from(two["NEAR"], 1)
+    two["NEAR"].store.durable.fault = full_from()
     assert outcome(two["NEAR"].writeq_td, "LOCL", b"refused") == "ROLLEDBACK"
     two["NEAR"].store.durable.fault = None
     assert decisions(two["NEAR"]._core)
@@ -434,7 +421,12 @@ def test_distributed_units_of_work_share_their_commits(tmp_path):
 def test_a_store_that_takes_no_decision_leaves_it_in_doubt_when_the_link_goes(tmp_path, action):
     """FAR would decide alone, and cannot write that: it waits on; so does it when the link is back too early."""
     two = pair(tmp_path, define_transaction(name="CSMI", wait="NO", action=action))
-    two.link().fault = lambda step: full_from(two["FAR"], 1) if step == "COMMIT" else None
+
+    def full(step):
+        if step == "COMMIT":
+            two["FAR"].store.durable.fault = full_from()
+
+    two.link().fault = full
     two.link().cut_at("COMMIT")
     assert write(two, "LOCL", "REMQ") is None
     (uow,) = two["FAR"].recovery.shunted.values()

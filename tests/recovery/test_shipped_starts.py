@@ -53,16 +53,10 @@ class Started:
     def issue(self, text: str, data: bytes = b"") -> Any:
         """A command of a task in NEAR; gives its condition, or nothing, and lets all tasks run."""
 
-        def program(task: Task) -> Any:
-            try:
-                task.execute(text, {"D": data})
-            except Condition as condition:
-                return condition
-            return None
+        def program(task: Task) -> None:
+            task.execute(text, {"D": data})
 
-        handle = self["NEAR"].start(program)
-        self.two.run()
-        return handle.result()
+        return self.two.task(program)
 
 
 @pytest.fixture(params=[True, False], ids=["at once", "network"])

@@ -51,22 +51,10 @@ class Shipped:
                 return None
             return [task.readq_ts(name, item=n + 1, sysid=applid).data for n in range(found.numitems)]
 
-        handle = self[applid].start(program)
-        self.two.run()
-        return handle.result()
+        return self.two.task(program, applid)
 
     def run(self, program: Callable[[Task], Any]) -> Any:
-        """Run a task in NEAR; gives its result, its condition or its abend."""
-
-        def guarded(task: Task) -> Any:
-            try:
-                return program(task)
-            except Condition as condition:
-                return condition
-
-        handle = self["NEAR"].start(guarded)
-        self.two.run()
-        return handle.exception or handle.result()
+        return self.two.task(program)
 
 
 @pytest.fixture(params=[True, False], ids=["at once", "network"])

@@ -14,7 +14,7 @@ from tdqsim.definitions import define_connection, define_tdqueue, define_transac
 from tdqsim.facts import Cvda, Resp
 from tdqsim.faults import add_hook
 from tests.recovery.complexes import Complex, fan, pair, remote, row
-from tests.recovery.helpers import outcome, queue, status
+from tests.recovery.helpers import full_from, outcome, queue, status
 from tests.rules import expect_rule, rule
 
 
@@ -214,18 +214,9 @@ def test_a_decision_that_is_not_heard_is_shown_by_its_coordinator(two, restarted
 
 
 def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):
-    from tdqsim.errors import StoreFull
-
     two["NEAR"].seed("LOCL", [b"old"])
     two["FAR"].seed("FARQ", [b"old"])
-    points = []
-
-    def full(point):
-        points.append(point)
-        if point == "before_commit" and points.count("before_commit") > 1:  # the first one prepares
-            raise StoreFull("no room, for the test")
-
-    two["FAR"].store.durable.fault = full
+    two["FAR"].store.durable.fault = full_from(2)  # the first one prepares
     assert work(two, commit=True) == "committed"
     assert (two.contents(), two.in_doubt(), two.remembered()) == (NEAR_ONLY, {"FAR"}, {"NEAR"})
     info = two["FAR"].inquire_uow(*two["FAR"].recovery.shunted)
@@ -238,21 +229,12 @@ def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):
 
 @pytest.mark.rule("LOCK-RETAINED-LOCKED")
 def test_those_who_wait_for_what_a_decision_could_not_end_are_refused(two):
-    from tdqsim.errors import StoreFull
-
-    points = []
-
-    def full(point):
-        points.append(point)
-        if point == "before_commit" and points.count("before_commit") > 1:  # the first one prepares
-            raise StoreFull("no room, for the test")
-
     with two["NEAR"].task() as task:
         task.writeq_td("REMQ", b"new")
         waiter = two["FAR"].start(lambda other: outcome(other.writeq_td, "FARQ", b"other"))
         two.run()
         assert not waiter.done
-        two["FAR"].store.durable.fault = full
+        two["FAR"].store.durable.fault = full_from(2)  # the first one prepares
         task.syncpoint()
     two["FAR"].store.durable.fault = None
     two.run()
@@ -555,14 +537,8 @@ def in_three(three):
 
 def test_a_region_that_cannot_prepare_refuses_for_all(three):
     """Its disk is full: for the promise, and for taking note of the backout too."""
-    from tdqsim.errors import StoreFull
-
-    def full(point):
-        if point == "before_commit":
-            raise StoreFull("no room, for the test")
-
     three["FARB"].seed("PHYQ", [b"one", b"two"])
-    three["FARB"].store.durable.fault = full
+    three["FARB"].store.durable.fault = full_from()
     assert write_three(three) == "ROLLEDBACK"
     three["FARB"].store.durable.fault = None
     assert in_three(three) == [[], [], []]
@@ -741,13 +717,7 @@ def test_a_region_behind_another_hears_of_the_decision_through_it(chain):
 
 @pytest.mark.rule("UOW-BROWSE-END")
 def test_a_unit_of_work_whose_link_goes_while_its_prepare_fails_is_not_shunted(tmp_path):
-    from tdqsim.errors import StoreFull
-
     two = pair(tmp_path, durability="power")
-
-    def full(point):
-        if point == "before_commit":
-            raise StoreFull("no room, for the test")
 
     def work(task):
         task.writeq_td("LOCL", b"x")
@@ -757,7 +727,7 @@ def test_a_unit_of_work_whose_link_goes_while_its_prepare_fails_is_not_shunted(t
     def watch(task):
         while not any(uow.state is Cvda.INDOUBT for uow in two["FAR"].recovery.units_of_work()):
             task.suspend()
-        two["FAR"].store.durable.fault = full
+        two["FAR"].store.durable.fault = full_from()
         two.link().cut()
 
     working = two["NEAR"].start(work)

@@ -4,9 +4,10 @@ import pytest
 
 from tdqsim import SecurityOptions
 from tdqsim.cics import Access, AccessList
-from tdqsim.errors import StoreFull, TdqError
+from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region
+from tests.recovery.helpers import full_from
 from tests.rules import expect_rule, rule
 
 UNKNOWN = b"\xff" * 16
@@ -213,12 +214,8 @@ def test_command_security():
 @pytest.mark.rule("SET-UOW-STORE")
 @pytest.mark.parametrize("uowstate", ["COMMIT", "BACKOUT", "FORCE"])
 def test_a_decision_that_the_store_does_not_take_leaves_it_in_doubt(reg, uowstate):
-    def full(point):
-        if point == "before_commit":
-            raise StoreFull("no room, for the test")
-
     uow = shunt(reg)
-    reg.store.durable.fault = full
+    reg.store.durable.fault = full_from()
     expect_rule("SET-UOW-STORE", reg.set_uow, uow, uowstate=uowstate)
     info = reg.inquire_uow(uow)
     assert (info.uowstate, info.waitstate) == (Cvda.INDOUBT, Cvda.SHUNTED)
