@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,8 +57,9 @@ def test_a_directory_with_something_in_it_is_left_alone(tdq: Tdq, tmp_path: Path
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.browser
-def test_the_pictures_are_drawn_without_a_server(site: Path) -> None:
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A page of a browser that has no network."""
     api = pytest.importorskip("playwright.sync_api")
     browser_path = shutil.which("chromium")
     if browser_path is None:
@@ -65,33 +68,30 @@ def test_the_pictures_are_drawn_without_a_server(site: Path) -> None:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_context(offline=True).new_page()
         page.set_default_timeout(300_000)
-        page.goto((site / "report.html").as_uri())
-        page.locator('iframe[src="pictures/topology.html"]').scroll_into_view_if_needed()
-        picture = page.frame_locator('iframe[src="pictures/topology.html"]').locator(".tdq-diagram")
-        picture.locator("svg text").get_by_text("DALYTRAN").first.wait_for()
-        picture.get_by_label("Find").fill("DALY")
-        picture.locator(".box.found").first.wait_for()  # the script of the page runs
+        yield page
         browser.close()
 
 
 @pytest.mark.browser
-def test_the_search_works_without_a_server(site: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
-    browser_path = shutil.which("chromium")
-    if browser_path is None:
-        pytest.skip("there is no chromium")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_context(offline=True).new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        page.focus("input.md-search__input")  # it wakes up then
-        page.wait_for_selector(".md-search-result__meta >> text=Type to start")
-        page.locator("input.md-search__input").press_sequentially("TRIGGERLEVEL")
-        page.wait_for_selector(".md-search-result__item")
-        found = page.locator(".md-search-result__item").all_inner_texts()
-        browser.close()
+def test_the_pictures_are_drawn_without_a_server(site: Path, page: Any) -> None:
+    page.goto((site / "report.html").as_uri())
+    page.locator('iframe[src="pictures/topology.html"]').scroll_into_view_if_needed()
+    picture = page.frame_locator('iframe[src="pictures/topology.html"]').locator(".tdq-diagram")
+    picture.locator("svg text").get_by_text("DALYTRAN").first.wait_for()
+    picture.get_by_label("Find").fill("DALY")
+    picture.locator(".box.found").first.wait_for()  # the script of the page runs
+
+
+@pytest.mark.browser
+def test_the_search_works_without_a_server(site: Path, page: Any) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.focus("input.md-search__input")  # it wakes up then
+    page.wait_for_selector(".md-search-result__meta >> text=Type to start")
+    page.locator("input.md-search__input").press_sequentially("TRIGGERLEVEL")
+    page.wait_for_selector(".md-search-result__item")
+    found = page.locator(".md-search-result__item").all_inner_texts()
     assert any("handlers" in text for text in found)
     assert [url for url in asked if not url.startswith("file:")] == []
 

@@ -77,6 +77,12 @@ def job(system: System):
         yield made
 
 
+@pytest.fixture
+def officer(system):
+    with system.job("OFFICER", user="QSECOFR") as made:
+        yield made
+
+
 def e(text: str) -> bytes:
     """EBCDIC of code page 037, from Python's own codec."""
     return text.encode("cp037")

@@ -170,16 +170,6 @@ def test_bytes_that_are_no_characters_are_refused_like_any_others(system, ccsid)
 # -- reclaim ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_last_extension_of_a_queue_ends_at_its_maximum(job):
-    """64 entries at a time: 2, 66, 100."""
-    job.crtdtaq(dtaq="APPLIB/Q", maxlen=10, size=(100, 2), aut="*ALL")
-    told = []
-    for _ in range(100):
-        fill(job, "Q", b"x")
-        told.append(job.qmhqrdqd("Q", "APPLIB").number_of_entries_currently_allocated)
-    assert [(told.count(each), each) for each in sorted(set(told))] == [(2, 2), (64, 66), (34, 100)]
-
-
 # -- journal entries as data ------------------------------------------------------------------------------------------
 
 

@@ -9,13 +9,6 @@ from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
 from tdqsim.ibmi import EscapeMessage
 from tests.rules import expect_rule, rule
 
-
-@pytest.fixture
-def officer(system):
-    with system.job("OFFICER", user="QSECOFR") as made:
-        yield made
-
-
 WRONG = {
     "CL-UNKNOWN": [
         ("DSPJOBB", "Command DSPJOBB in library *LIBL not found."),

@@ -64,13 +64,6 @@ def test_alcobj_without_authority(system, officer):
         ]
 
 
-@pytest.mark.rule("DTAQ-LOCK-NOT-HELD")
-def test_dlcobj_of_a_lock_that_is_not_held_releases_the_others(officer):
-    officer.command("ALCOBJ OBJ((APPLIB/Q1 *DTAQ *SHRRD))")
-    officer.command("DLCOBJ OBJ((APPLIB/Q2 *DTAQ *EXCL) (APPLIB/Q1 *DTAQ *SHRRD) (APPLIB/Q1 *DTAQ *SHRRD))")
-    assert officer.wrkobjlck("APPLIB/Q1") == officer.wrkobjlck("APPLIB/Q2") == ()
-
-
 @pytest.mark.rule("DTAQ-GRANT-NO-OBJECT")
 @pytest.mark.parametrize("command", ["GRTOBJAUT", "RVKOBJAUT"])
 @pytest.mark.parametrize(

@@ -382,17 +382,6 @@ def test_python_form_and_bytes_agree(frozen):
     assert record == type(record)(**layout("RDQD0100").parse(describe(frozen, "REPLIES"), frozen.page))
 
 
-@pytest.mark.rule("DTAQ-ERRC-SUCCESS")
-def test_success_touches_bytes_available_only(frozen):
-    frozen.crtdtaq(dtaq="APPLIB/WORK", maxlen=16)
-    for start, at in ((b4(40), 4), (b4(-1) + b4(40), 8)):
-        code = bytearray((start + b"\xee" * 40)[:40])
-        frozen.call("QCLRDTAQ", e("WORK      "), e("APPLIB    "), e("  "), unhex("000F"), b"", code)
-        expected = bytearray((start + b"\xee" * 40)[:40])
-        expected[at : at + 4] = b4(0)
-        assert code == expected
-
-
 def test_error_code_helper(frozen):
     for extended in (False, True):
         code = ErrorCode(100, extended=extended)

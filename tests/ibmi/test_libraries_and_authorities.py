@@ -28,12 +28,6 @@ from tests.rules import expect_rule, rule
 
 
 @pytest.fixture
-def officer(system):
-    with system.job("OFFICER", user="QSECOFR") as made:
-        yield made
-
-
-@pytest.fixture
 def anna(system):
     with system.job("ANNAS", user="ANNA") as made:
         yield made

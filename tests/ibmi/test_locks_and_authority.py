@@ -16,12 +16,6 @@ STATES = ("*SHRRD", "*SHRNUP", "*SHRUPD", "*EXCLRD", "*EXCL")
 
 
 @pytest.fixture
-def officer(system):
-    with system.job("OFFICER", user="QSECOFR") as made:
-        yield made
-
-
-@pytest.fixture
 def other(system):
     with system.job("OTHER", user="QSECOFR", default_wait=5) as made:
         yield made

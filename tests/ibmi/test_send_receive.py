@@ -246,20 +246,6 @@ def test_after_the_end(system, job, fifo):
         other.qsnddtaq("WORK", "APPLIB", b"x")
 
 
-@pytest.mark.rule("JOB-NUMBER")
-def test_a_number_that_an_active_job_has_is_not_given_again():
-    with System() as system:
-        first = system.job("WORKER")
-        for taken in ("000002", "000003", "000005"):
-            system.job("worker", number=taken)
-        system.job("OTHER", number="000004")
-        assert [first.number, system.job("WORKER").number, system.job("Worker").number] == [
-            "000001",
-            "000004",
-            "000006",
-        ]
-
-
 def test_jobs_have_names_and_numbers():
     with System() as system, system.job() as first, system.job() as second:
         assert int(second.number) == int(first.number) + 1

@@ -10,6 +10,7 @@ from tdqsim import Condition, Region, Task, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.faults import DiskFull, Fault
 from tdqsim.testing import CrashFailure, enumerate_crashes
+from tests.testing.test_explorer import run_pasted
 
 QUEUES = [
     *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("IN", "OUT", "SPAR", "STOP")),
@@ -104,14 +105,6 @@ def test_a_failure_at_the_last_point_is_made_small_too() -> None:
     with pytest.raises(CrashFailure, match="C came first") as failed:
         enumerate_crashes(in_turn, check, QUEUES, orders=None)
     assert (failed.value.order, failed.value.where) == ("at:0=3", "durable: after commit")
-
-
-def run_pasted(text: str) -> None:
-    """Run the one test of a text."""
-    names: dict[str, Any] = {}
-    exec(text, names)
-    (test,) = [each for name, each in names.items() if name.startswith("test_")]
-    test()
 
 
 def test_a_crash_leaves_what_one_of_two_independent_tasks_has_committed() -> None:

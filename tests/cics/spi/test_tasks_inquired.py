@@ -164,17 +164,18 @@ def test_set_task_as_text(reg):
         assert condition(owner.execute, "SET TASK(99998) PURGE") == (Resp.TASKIDERR, 1)
 
 
+def work(first, second):
+    def program(task):
+        task.enq(first)
+        task.suspend()
+        task.enq(second)
+        return "got both"
+
+    return program
+
+
 def test_a_deadlock_of_two_ends_with_a_purge(reg):
     """Both own what the other waits for: INQUIRE UOWENQ shows it, and SET TASK resolves it."""
-
-    def work(first, second):
-        def program(task):
-            task.enq(first)
-            task.suspend()
-            task.enq(second)
-            return "got both"
-
-        return program
 
     reg.register("PAYP", work("A", "B"))
     reg.register("PAY2", work("B", "A"))
@@ -195,15 +196,6 @@ def test_a_deadlock_of_two_ends_with_a_purge(reg):
 
 
 def test_a_deadlock_of_two_ends_by_itself_with_dtimout(reg):
-    def work(first, second):
-        def program(task):
-            task.enq(first)
-            task.suspend()
-            task.enq(second)
-            return "got both"
-
-        return program
-
     reg.register("PAYP", work("A", "B"))  # DTIMOUT(0130)
     reg.register("PAY2", work("B", "A"))
     handles = {transid: reg.start(transid) for transid in ("PAYP", "PAY2")}

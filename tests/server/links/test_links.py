@@ -6,7 +6,6 @@ import asyncio
 import socket
 import ssl
 import threading
-import time
 
 import pytest
 
@@ -19,17 +18,8 @@ from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.server.links import Identity
 from tdqsim.server.links.wire import BOUNDS
 from tests.ports import free_ports
+from tests.server.hostservers.wire import eventually
 from tests.server.links.authority import Authority
-
-
-def eventually(look):
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        if look():
-            return
-        time.sleep(0.005)  # the other side is in another thread, and the clock is real
-    raise AssertionError("it never came")
-
 
 NEAR = [
     define_tdqueue(name="OWNQ", type="INTRA", recovstatus="LOGICAL"),
