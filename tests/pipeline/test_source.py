@@ -429,6 +429,42 @@ def test_length_fields(tmp_path, expression, mapping):
     assert table(read_options(given_options))[0]["T"].to_pylist() == ["abc", "abcde", "xyz"]
 
 
+LENGTH_LAST = "01 R. 05 N PIC 9. 05 T PIC XX OCCURS 0 TO 2 DEPENDING ON N. 05 LEN PIC 99."
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "lengths"),
+    [
+        ("2aabb071aaxx07", {}, [7, 7]),
+        ("#2aabb07#2aabb07", {"record_start_offset": "1"}, [7, 7]),
+        ("2aabb071aa050031aa05", {"variable_size_occurs": "shift_record"}, [7, 5, 3, 5]),
+    ],
+    ids=["end", "header", "moved"],
+)
+def test_a_length_field_behind_others_is_read_where_it_is(tmp_path, text, more, lengths):
+    path = tmp_path / "data"
+    path.write_bytes(text.encode("cp037"))
+    given = {"path": str(path), "copybook_contents": LENGTH_LAST, "record_length_field": "LEN", **more}
+    assert table(read_options(given))[0]["LEN"].to_pylist() == lengths
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("LEN", "record 2, at offset 7: the last record is cut short: it ends before or in LEN, its length"),
+        ("R", "record_length_field: R is not a single elementary field"),
+        ("T", "record_length_field: T is not a single elementary field"),
+    ],
+)
+@pytest.mark.parametrize("cut", ["2aabb0", "2aa"])
+def test_what_is_no_length_of_a_record_is_refused(tmp_path, name, words, cut):
+    path = tmp_path / "data"
+    path.write_bytes(("2aabb07" + cut).encode("cp037"))
+    text = LENGTH_LAST.replace("05 LEN", "05 R. 10 LEN")
+    with pytest.raises(DatasetError, match=words):
+        table(read_options({"path": str(path), "copybook_contents": text, "record_length_field": name}))
+
+
 def test_modes(tmp_path):
     path = tmp_path / "data"
     bad = [*records(3), "C0?x?1text".encode("cp037").ljust(20, b"\x40"), *records(2)]

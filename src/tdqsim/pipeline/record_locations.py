@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tdqsim.datasets import RecordFormat
-from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.errors import DatasetError
 from tdqsim.layouts import BadValue, Field, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline._rows import Path
@@ -167,9 +167,8 @@ def by_length_field(options: QsamOptions) -> Walk:
     if layout is None:
         raise DatasetError("record_length_field needs a copybook")
     size_of, adjustment = length_expression(layout, options), options.length_adjustment
-    return _one_by_one(
-        layout.length, lambda head, at: size_of(head, at) + adjustment, options.record_length_field, options
-    )
+    need = layout.length + options.record_start_offset
+    return _one_by_one(need, lambda head, at: size_of(head, at) + adjustment, options.record_length_field, options)
 
 
 def by_counters(options: QsamOptions) -> Walk:
@@ -230,13 +229,20 @@ def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], f
 
 def _segment_in(layout: Layout, item: Field, record: bytes) -> str:
     """The id of a record's segment."""
-    moved = any(table.depending_on and table.offset < item.offset for table in layout.walk())
-    data = record[item.offset : item.offset + item.length]
     try:
-        value = layout.value(record, ".".join(item.path)) if moved else decode_value(item, data, layout.rules)
-    except (BadValue, ConversionError):
+        value = decode_value(item, _bytes_in(layout, item, record), layout.rules)
+    except BadValue:
         value = None
     return "" if value is None else str(value).strip()
+
+
+def _bytes_in(layout: Layout, item: Field, record: bytes) -> bytes:
+    """The bytes of a field outside tables, as far as the record has them."""
+    at = item.offset
+    if any(table.depending_on and table.offset < item.offset for table in layout.walk()):
+        name = ".".join(item.path)
+        at = next(found.offset for found in layout.found_in(record) if found.field == name)
+    return record[at : at + item.length]
 
 
 def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
@@ -281,6 +287,9 @@ def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, 
         fields = {name: layout.field(name) for name in expression.names}
     except LookupError as error:
         raise DatasetError(f"record_length_field: {error.args[0]}") from None
+    for name, item in fields.items():
+        if item.is_group or any(table.occurs and item in table.walk() for table in layout.walk()):
+            raise DatasetError(f"record_length_field: {name} is not a single elementary field")
 
     def value(head: bytes, position: int) -> int:
         values = {name: _field_value(layout, item, head, position, options) for name, item in fields.items()}
@@ -301,9 +310,11 @@ def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, 
 
 
 def _field_value(layout: Layout, item: Field, head: bytes, position: int, options: QsamOptions) -> Any:
-    at = item.offset + options.record_start_offset
+    data = _bytes_in(layout, item, head[options.record_start_offset :])
+    if len(data) < item.length:
+        raise FramingError(f"the last record is cut short: it ends before or in {item.name}, its length", position)
     try:
-        return decode_value(item, head[at : at + item.length], layout.rules)
+        return decode_value(item, data, layout.rules)
     except BadValue as error:
         raise FramingError(f"{item.name}: {error}", position) from None
 
