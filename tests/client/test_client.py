@@ -249,7 +249,13 @@ class Server:
         if what == "lose":
             return False
         status = what.get("status", 200) if isinstance(what, dict) else 200
-        answer = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\n" % status
+        kind = (
+            "text/event-stream" if isinstance(what, str) else f"application/{'problem+' if status >= 400 else ''}json"
+        )
+        answer = f"HTTP/1.1 {status} OK\r\nContent-Type: {kind}\r\n".encode()
+        if isinstance(what, bytes):  # a whole answer, of another program
+            connection.sendall(what)
+            return False
         if isinstance(what, str):  # a stream that is cut off
             connection.sendall(answer + b"Transfer-Encoding: chunked\r\n\r\n%X\r\n%b\r\n" % (len(what), what.encode()))
             return False
@@ -309,7 +315,9 @@ def test_a_write_that_may_have_happened_is_never_repeated(method):
 def test_a_request_that_is_not_answered_in_time_is_not_asked_again():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "", timeout=0.05) as client:
-            with pytest.raises(LostConnection, match="timed out") as lost:
+            with pytest.raises(
+                LostConnection, match="the connection ended before the answer was complete: timed out"
+            ) as lost:
                 client.request("GET", "/x")
             assert lost.value.sent
         silent.accept()[0].close()
@@ -435,7 +443,63 @@ def test_a_start_without_an_interval_has_none(region, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://host:port", "ftp://host", "http://", "host:80"])
-def test_an_address_that_cannot_be_is_refused(url):
-    with pytest.raises(UsageError, match="url"):
-        Client(url, "")
+def answered(status, kind, body, more=""):
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{more}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (answered("302 Found", "text/html", "", "Location: https://far/\r\n"), "302 Found: it leads to https://far/"),
+        (answered("200 OK", "text/html", "<html>"), "200 OK: <html>"),
+        (answered("502 Bad Gateway", "text/html", "x" * 300), f"502 Bad Gateway: {'x' * 80}"),
+        (answered("200 OK", "application/json", ""), "200 OK: "),
+        (answered("200 OK", "application/json", "[" * 100_000), f"200 OK: {'[' * 80}"),
+        (answered("409 Conflict", "application/problem+json", "[1]"), "409 Conflict: [1]"),
+    ],
+)
+def test_what_another_program_answers_is_an_error(answer, detail):
+    with scripted(answer, answer) as (_, client):
+        for ask in (client.regions, lambda: next(client.events())):
+            with pytest.raises(RemoteError) as met:
+                ask()
+            assert str(met.value) == f"unexpected answer: {detail}"
+
+
+def test_an_event_or_a_problem_of_another_form_is_told():
+    problem = {"status": 409, "detail": "D", "resp": None, "resp2": "x", "unconfirmed_rules": [1]}
+    with scripted("data: {\n\n", problem) as (_, client):
+        with pytest.raises(RemoteError, match="unexpected answer: an event that is not JSON: data: "):
+            next(client.events())
+        with pytest.raises(RemoteError, match=r"^D$") as met:
+            client.regions()
+        assert (met.value.resp, met.value.resp2, met.value.unconfirmed_rules) == (0, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        *((url, "url") for url in ("http://[::1", "http://host:port", "ftp://host", "http://", "host:80")),
+        ("http://host/tdqsim", "url"),
+        ("http://ALICE:secret@host", "url of host: a user"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(given, said):
+    with pytest.raises(UsageError, match=said) as met:
+        Client(given, "")
+    assert "secret" not in str(met.value)
+
+
+@pytest.mark.parametrize(
+    ("token", "timeout", "said"), [("abc\n", 1, "token"), ("é", 1, "token"), ("abc", 0, "timeout 0")]
+)
+def test_a_token_or_time_limit_that_cannot_be_is_refused(token, timeout, said):
+    with pytest.raises(UsageError, match=said):
+        Client("http://host", token, timeout=timeout)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"url": "http://host"}'])
+def test_a_file_that_is_no_ready_file_is_told(tmp_path, text):
+    (tmp_path / "ready.json").write_text(text)
+    with pytest.raises(UsageError, match=r"ready\.json: is not the ready file of a server"):
+        Client.from_ready_file(tmp_path / "ready.json")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tdqsim.client.http import TIMEOUT, ServerConnection, ask
 from tdqsim.client.region import RemoteRegion, events
 from tdqsim.client.system import RemoteSystem
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.server.answers.ibmi import SystemSummary
@@ -46,10 +47,14 @@ class Client(ServerConnection):
             certificate: a certificate file to trust instead of the one that the ready file names.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: the file cannot be read. UsageError: it is not a ready file.
         """
-        ready = json.loads(Path(path).read_text("utf-8"))
-        return cls(ready["url"], ready["token"], timeout=timeout, certificate=certificate or ready.get("certificate"))
+        try:
+            ready = json.loads(Path(path).read_text("utf-8"))
+            url, token, made = ready["url"], ready["token"], ready.get("certificate")
+        except (ValueError, LookupError, TypeError) as error:
+            raise UsageError(f"{path}: is not the ready file of a server") from error
+        return cls(url, token, timeout=timeout, certificate=certificate or made)
 
     @classmethod
     def sign_on(

@@ -13,7 +13,7 @@ import select
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
@@ -49,12 +49,12 @@ class RemoteError(TdqError):
         super().__init__(str(body.get("detail") or body.get("title") or status))
         self.status = status
         self.condition = str(body.get("condition", ""))
-        self.resp = int(body.get("resp", 0))
-        self.resp2 = int(body.get("resp2", 0))
+        self.resp, self.resp2 = (value if isinstance(value := body.get(each), int) else 0 for each in ("resp", "resp2"))
         self.abcode = str(body.get("abcode", ""))
         self.message_id = str(body.get("message_id", ""))
         self.run = str(body.get("run", ""))
-        self.unconfirmed_rules: dict[str, str] = dict(body.get("unconfirmed_rules", {}))
+        rules = body.get("unconfirmed_rules")
+        self.unconfirmed_rules: dict[str, str] = rules if isinstance(rules, dict) else {}
 
 
 class LostConnection(TdqError):
@@ -95,6 +95,10 @@ def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTT
         raise UsageError(f"url {url!r}: {error}") from error
     if parts.scheme not in ("http", "https") or parts.hostname is None:
         raise UsageError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+    if "@" in parts.netloc:  # without the text, which has a password
+        raise UsageError(f"url of {parts.hostname}: a user in it would have no effect; sign on by Client.sign_on")
+    if parts.path.rstrip("/") not in ("", "/api/v1") or parts.query:
+        raise UsageError(f"url {url!r}: what follows the port would have no effect")
     if parts.scheme == "http":
         return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
     try:
@@ -114,7 +118,7 @@ class ServerConnection:
         certificate: a certificate file to trust, for ``https``; default: the certificates of the machine.
 
     Raises:
-        UsageError: the address is invalid, or the certificate cannot be read.
+        UsageError: the address, the token or the time limit is invalid, or the certificate cannot be read.
     """
 
     __slots__ = ("_connection", "_headers", "_made")
@@ -122,6 +126,10 @@ class ServerConnection:
     def __init__(
         self, url: str, token: str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
     ) -> None:
+        if not timeout > 0:
+            raise UsageError(f"timeout {timeout}: it must be more than 0 seconds")
+        if not (token.isascii() and token.isprintable()):
+            raise UsageError("token: it has a line end, or another character that no token has")
         self._made = (url, timeout, certificate)
         self._connection = _connection(*self._made)
         self._headers = {"Content-Type": "application/json"}
@@ -157,20 +165,20 @@ class ServerConnection:
         """
         data = None if body is None else json.dumps(body).encode()
         try:
-            status, text = self._ask(method, _target(path, query), data, patience)
+            answer, text = self._ask(method, _target(path, query), data, patience)
         except LostConnection as lost:
             if method not in _SAFE or not lost.sent or isinstance(lost.__cause__, TimeoutError):
                 raise
-            status, text = self._ask(method, _target(path, query), data, patience)
-        return _decoded(status, text)
+            answer, text = self._ask(method, _target(path, query), data, patience)
+        return _decoded(answer, text)
 
-    def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[int, bytes]:
-        with _losing(self._connection) as sent:
+    def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[HTTPResponse, bytes]:
+        with _losing(self._connection, self._made[0]) as sent:
             self._open(self._made[1] + patience)
             sent.append(True)
             self._connection.request(method, target, data, self._headers)
             answer = self._connection.getresponse()
-            return answer.status, answer.read()
+            return answer, answer.read()
 
     def _open(self, timeout: float) -> None:
         """Open the connection if necessary. If it is readable before a request is sent, the server has closed it."""
@@ -183,22 +191,23 @@ class ServerConnection:
 
     @contextmanager
     def stream(self, path: str, *, query: Mapping[str, object] = _NONE) -> Iterator[Iterator[str]]:
-        """The answer of a request, line by line as it arrives, on a separate connection.
+        """The answer of a request, events or text, line by line as it arrives, on a separate connection.
 
         Raises:
             RemoteError: the server refused. LostConnection: it cannot be reached; in the iteration: it was lost.
         """
         connection = _connection(*self._made)
         try:
-            with _losing(connection) as sent:
+            with _losing(connection, self._made[0]) as sent:
                 connection.connect()
                 sent.append(True)
                 connection.request("GET", _target(path, query), headers=self._headers)
                 answer = connection.getresponse()
-                refused = answer.read() if answer.status >= 400 else b""
-            if answer.status >= 400:
-                _decoded(answer.status, refused)
-            yield _lines(connection, answer)
+                right = answer.status == 200 and _is(answer, "text/event-stream", "text/plain")
+                refused = b"" if right else answer.read()
+            if not right:
+                raise _refused(answer, refused)
+            yield _lines(connection, answer, self._made[0])
         finally:
             connection.close()
 
@@ -217,11 +226,11 @@ def ask(
     return answer
 
 
-def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
+def _lines(connection: HTTPConnection, answer: HTTPResponse, url: str) -> Iterator[str]:
     """The lines of an answer as they arrive; ``read1`` returns available data and tells an end from a loss."""
     rest = b""
     while True:
-        with _losing(connection) as sent:
+        with _losing(connection, url) as sent:
             sent.append(True)
             part = answer.read1(_AT_ONCE)
             if not part and answer.length:
@@ -229,20 +238,25 @@ def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
         if not part:
             break
         *lines, rest = (rest + part).split(b"\n")
-        yield from (line.decode("utf-8") for line in lines)
+        yield from (line.decode("utf-8", "replace") for line in lines)
     if rest:
-        yield rest.decode("utf-8")
+        yield rest.decode("utf-8", "replace")
 
 
 @contextmanager
-def _losing(connection: HTTPConnection) -> Iterator[list[bool]]:
+def _losing(connection: HTTPConnection, url: str) -> Iterator[list[bool]]:
     """Convert the loss of the connection to :class:`LostConnection`; the list shows whether the request was sent."""
     sent: list[bool] = []
     try:
         yield sent
     except (OSError, HTTPException) as error:
         connection.close()
-        raise LostConnection(f"the server cannot be reached: {error}", sent=bool(sent)) from error
+        what = "the connection ended before the answer was complete" if sent else "the server cannot be reached"
+        if isinstance(error, ssl.SSLCertVerificationError):
+            what = f"{what}; name the certificate to trust (certificate=, TDQ_CERTIFICATE)"
+        elif isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            what = f"{what}; it seems to listen without TLS, at http://"
+        raise LostConnection(f"{url}: {what}: {error}", sent=bool(sent)) from error
 
 
 def _readable(sock: socket.socket) -> bool:
@@ -266,13 +280,32 @@ def _target(path: str, query: Mapping[str, object]) -> str:
     return f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
 
 
-def _decoded(status: int, text: bytes) -> Any:
+def _decoded(answer: HTTPResponse, text: bytes) -> Any:
+    """The value of an answer.
+
+    Raises:
+        RemoteError: the server refused, or what answers is not a server of tdqsim.
+    """
+    if answer.status == 204:
+        return None
+    if answer.status not in (200, 201) or not _is(answer, "application/json"):
+        raise _refused(answer, text)
     try:
-        answer = json.loads(text) if text else None
-    except ValueError:
-        answer = None
-        if status < 400:
-            raise RemoteError(status, {"detail": f"the answer of the server is not JSON: {text[:40]!r}"}) from None
-    if status >= 400:
-        raise RemoteError(status, answer if isinstance(answer, dict) else {"detail": text.decode("utf-8", "replace")})
-    return answer
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _refused(answer, text) from None
+
+
+def _is(answer: HTTPResponse, *kinds: str) -> bool:
+    return answer.getheader("Content-Type", "").startswith(kinds)
+
+
+def _refused(answer: HTTPResponse, text: bytes) -> RemoteError:
+    """The error of an answer that is not what was asked for: a problem, or what another server says."""
+    if _is(answer, "application/problem+json"):
+        with suppress(ValueError, RecursionError):
+            if isinstance(body := json.loads(text), dict):
+                return RemoteError(answer.status, body)
+    to = answer.getheader("Location")
+    said = f"it leads to {to}" if to else text[:80].decode("utf-8", "replace")
+    return RemoteError(answer.status, {"detail": f"unexpected answer: {answer.status} {answer.reason[:40]}: {said}"})

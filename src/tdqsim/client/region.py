@@ -513,7 +513,13 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     """The events of a stream; other lines only keep the connection open."""
     for line in lines:
         if line.startswith("data: "):
-            yield json.loads(line.removeprefix("data: "))
+            try:
+                event = json.loads(line.removeprefix("data: "))
+            except ValueError:
+                raise RemoteError(
+                    200, {"detail": f"unexpected answer: an event that is not JSON: {line[:80]}"}
+                ) from None
+            yield event
 
 
 class RemoteUnitOfWork(_Commands):
