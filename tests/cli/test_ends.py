@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -174,6 +175,18 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
             _, err = process.communicate()
         assert process.returncode == Exit.INTERRUPTED
         assert err == b"tdq: interrupted\n"
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "tdqsim.cli.application", Interrupted("tdqsim.cli.application"))
+    assert main(["check"]) == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "tdq: interrupted\n"
 
 
 @pytest.mark.parametrize(

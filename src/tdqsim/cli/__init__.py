@@ -128,10 +128,13 @@ def main(arguments: list[str] | None = None) -> int:
     # is wasted.
     if own and _LASTING.isdisjoint(given[:1]):
         gc.set_threshold(_GARBAGE)
-    from tdqsim.cli.application import run  # noqa: PLC0415  (imports most of those modules)
-
     try:
+        from tdqsim.cli.application import run  # noqa: PLC0415  (imports most of those modules)
+
         return run(given)
+    except KeyboardInterrupt:  # while the modules were imported; that of a command is told by run
+        sys.stderr.write("tdq: interrupted\n")
+        return 130
     finally:
         if own:
             gc.freeze()
