@@ -260,7 +260,7 @@ def rewrite_twice(task) -> None:
 QUEUE_CHANGES = {
     "append": (append_twice, [b"one", b"two", b"three", b"four"]),
     "rewrite": (rewrite_twice, [b"else", b"two"]),
-    "delete": (lambda task: task.deleteq_ts("REC1"), []),
+    "delete": (lambda task: [task.deleteq_ts(name, nohandle=True) for name in ("REC1", "RECNONE")], []),
 }
 FILE_CHANGES = {
     "write": (lambda task: task.write_file("ACCT", b"B2 new", b"B2"), {b"A1": b"A1 first", b"B2": b"B2 new"}),
@@ -304,6 +304,7 @@ def test_what_a_unit_of_work_in_doubt_did_to_a_recoverable_queue_is_with_it_in_t
     (branch.commit if commit else branch.back_out)()
     wanted = changed if commit else [b"one", b"two"]
     assert items(region, "REC1") == wanted
+    assert list(region.ts.queues) == (["REC1"] if wanted else [])
     region.close(clean=clean)
     with runs.begin() as region:
         assert items(region, "REC1") == wanted

@@ -251,11 +251,12 @@ class TemporaryStorage:
         if image["deleted"]:
             change.deleted = self.queues.pop(name, queue)
             return
-        self.queues[name] = queue
         for number, data in image["rewritten"].items():
             at = int(number) - 1
             change.before[at + 1], queue.items[at] = queue.items[at], bytes.fromhex(data)
         queue.items += [bytes.fromhex(data) for data in image["added"]]
+        if queue.items:  # else its requests had QIDERR
+            self.queues[name] = queue
 
     def _committed(self, name: str, change: _StorageChange) -> dict[bytes, bytes | None]:
         """The changes of the store that the commit makes."""
