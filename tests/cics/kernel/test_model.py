@@ -91,7 +91,7 @@ class Model:
             seen.append(committed[0])
             return committed[0]
         if self.busy(task, queue, "W"):
-            if nosuspend and not had:
+            if not had:  # neither QBUSY nor a wait that nothing can end keeps the end
                 uow.ends.discard((queue, "R"))
             return wait
         own = uow.written.get(queue, [])
@@ -105,10 +105,9 @@ class Model:
             for uow in self.uows:
                 uow.last_physical.pop(queue, None)
             return "NORMAL"
-        for end in ("R", "W"):
-            if self.busy(task, queue, end):
-                return WAITS
-            self.uows[task].ends.add((queue, end))
+        if self.busy(task, queue, "R") or self.busy(task, queue, "W"):
+            return WAITS
+        self.uows[task].ends |= {(queue, "R"), (queue, "W")}
         self.uows[task].deleted.add(queue)
         self.uows[task].written.pop(queue, None)
         return "NORMAL"
