@@ -47,6 +47,7 @@ COMMANDS: dict[str, Callable[[System, Any], object]] = {
     "DLTDTAQ FORCE": lambda _system, job: job.dltdtaq("APPLIB/KEYED"),
     "RNMOBJ": lambda _system, job: job.rnmobj("APPLIB/KEYED", "OTHER"),
     "MOVOBJ": lambda _system, job: job.movobj("APPLIB/PLAIN", "OLDLIB"),
+    "MOVOBJ QTEMP": lambda _system, job: job.movobj("QTEMP/TEMP", "OLDLIB"),
     "ENDJRNOBJ": lambda _system, job: job.endjrnobj("APPLIB/KEYED"),
     "STRJRNOBJ": lambda _system, job: job.strjrnobj("APPLIB/PLAIN", "APPLIB/JRN"),
     "QMHQCDQ": lambda _system, job: job.qmhqcdq(
@@ -94,6 +95,8 @@ def begun(place: Path) -> tuple[System, Any]:
     system.job("B", "QSECOFR").alcobj([("OLDLIB/HELD", "*SHRRD")])
     job.crtdtaq(dtaq="APPLIB/PLAIN", maxlen=10)
     job.crtdtaq(dtaq="APPLIB/KEYED", maxlen=10, seq="*KEYED", keylen=2, force="*YES")
+    job.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10, force="*YES")
+    job.qsnddtaq("TEMP", "QTEMP", b"temporary")
     job.crtjrn("APPLIB/JRN")
     job.strjrnobj("APPLIB/KEYED", "APPLIB/JRN")
     for number in range(3):
