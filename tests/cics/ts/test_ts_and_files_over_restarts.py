@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Abend, Condition, Region, TdqError
+from tdqsim import Abend, Condition, Region, TdqError, state
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import dump_definitions, export_csd, parse_csd, parse_definitions
 from tests.rules import expect_rule
@@ -385,16 +385,19 @@ def test_models_come_from_csd_text_and_the_longest_prefix_counts(tmp_path):
             assert items(region, "ORD1") == [b"one"]
             assert items(region, "ORDM1") == []
             assert items(region, "OTHER") == ([b"one", b"two"] if clean else [])
-            assert region.ts.model("ORDX").recovery
+            assert region.ts.recoverable("ORDX")
             assert region.ts.model("ORDMX").location == "MAIN"
 
 
 def test_models_come_from_yaml_and_one_of_the_same_name_takes_its_place(tmp_path):
     text = dump_definitions(parse_csd(CSD).definitions)
     with Region(parse_definitions(text)) as region:
-        assert region.ts.model("ORD").recovery
-        region.install(parse_csd("DEFINE TSMODEL(ORDERS) GROUP(ORD) PREFIX(ORD)").definitions)
-        assert not region.ts.model("ORD").recovery
+        assert region.ts.recoverable("ORD")
+        other = parse_csd("DEFINE TSMODEL(ORDERS) GROUP(ORD) PREFIX(ORD)").definitions
+        assert state.planned_installs(region, other)[0][2:] == ("changed", ("RECOVERY YES -> NO",))
+        region.install(other)
+        assert state.planned_installs(region, other)[0][2:] == ("unchanged", ())
+        assert not region.ts.recoverable("ORD")
         assert len(region.ts.models) == 3
 
 

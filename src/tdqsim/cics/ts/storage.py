@@ -26,10 +26,10 @@ from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.fiber import WaitQueue
-from tdqsim.core.named import NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
@@ -47,26 +47,6 @@ _PAGE: Final = "latin-1"
 _OTHER_PAGE: Final = "utf-8-sig"
 
 Location = Literal["AUXILIARY", "MAIN"]
-
-
-class TsModel(NamedTuple):
-    """The attributes of temporary storage queues whose names have a common prefix.
-
-    Attributes:
-        prefix: 1 to 16 characters.
-        location: AUXILIARY or MAIN.
-        recovery: whether they are recoverable.
-        remotesystem: the system that owns them; empty for this one.
-        remoteprefix: the prefix of their names in that system, instead of ``prefix``; empty for the same.
-        secured: whether resource security protects them.
-    """
-
-    prefix: str
-    location: Location
-    recovery: bool
-    remotesystem: str = ""
-    remoteprefix: str = ""
-    secured: bool = False
 
 
 class TsQueue:
@@ -139,12 +119,12 @@ class TemporaryStorage:
         self.uncount()
         self._region = region
         self.queues: dict[str, TsQueue] = {}
-        self.models: list[TsModel] = []
-        self.installed: dict[str, TsModel] = {}
+        self.models: list[Tsmodel] = []
+        self.installed: dict[str, Tsmodel] = {}
         self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
         self._changes: dict[str, tuple[UnitOfWork, _StorageChange]] = {}
 
-    def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> TsModel:
+    def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> Tsmodel:
         """Define the attributes of queues whose names begin with a prefix, as TSMODEL does.
 
         Args:
@@ -161,8 +141,9 @@ class TemporaryStorage:
             raise UsageError(f"TSMODEL {prefix}: location {location!r}; allowed are AUXILIARY and MAIN")
         if recovery and location == "MAIN":
             raise UsageError(f"TSMODEL {prefix}: queues in main storage are not recoverable")
-        model = TsModel(prefix, location, recovery)
-        self._add(prefix, model)
+        recoverable = "YES" if recovery else "NO"
+        model = defs.Tsmodel.model_construct(name="", prefix=prefix, location=location, recovery=recoverable)
+        self._add(model)
         return model
 
     def install(self, definition: Tsmodel) -> None:
@@ -170,30 +151,24 @@ class TemporaryStorage:
         before = self.installed.pop(definition.name, None)
         if before is not None and before in self.models:
             self.models.remove(before)
-        model = TsModel(
-            definition.prefix,
-            definition.location,
-            definition.recovery == "YES",
-            definition.remotesystem,
-            definition.remoteprefix,
-            definition.security == "YES",
-        )
-        self.installed[definition.name] = model
-        self._add(definition.prefix, model)
+        self.installed[definition.name] = definition
+        self._add(definition)
 
-    def _add(self, prefix: str, model: TsModel) -> None:
+    def _add(self, model: Tsmodel) -> None:
         """Add a model in search order: longer prefixes first, then newer models."""
-        at = next((at for at, each in enumerate(self.models) if len(each.prefix) <= len(prefix)), len(self.models))
+        at = next(
+            (at for at, each in enumerate(self.models) if len(each.prefix) <= len(model.prefix)), len(self.models)
+        )
         self.models.insert(at, model)
 
-    def model(self, name: str) -> TsModel | None:
+    def model(self, name: str) -> Tsmodel | None:
         """The model of a queue, or None."""
         return next((model for model in self.models if name.startswith(model.prefix)), None)
 
     def is_secured(self, name: str) -> bool:
         """Whether resource security protects a queue: SECURITY(YES) of its model."""
         model = self.model(name.rstrip(" ")) if self.models else None
-        return model is not None and model.secured
+        return model is not None and model.security == "YES"
 
     # -- recoverable queues -----------------------------------------------------------------------------------------
 
@@ -206,7 +181,7 @@ class TemporaryStorage:
         if name in self._changes:
             return True
         model = self.model(name) if self.models else None
-        return model is not None and model.recovery
+        return model is not None and model.recovery == "YES"
 
     def changed_by(self, name: str) -> UnitOfWork | None:
         """The unfinished unit of work that has changed a recoverable queue, or None."""
@@ -354,7 +329,7 @@ class TemporaryStorage:
                 raise Condition(Resp.INVREQ, detail=f"recoverable queue {name} was deleted in this unit of work")
             model = self.model(name)
             in_main = main if model is None else model.location == "MAIN"
-            queue = TsQueue(name, main=in_main, recoverable=model is not None and model.recovery)
+            queue = TsQueue(name, main=in_main, recoverable=model is not None and model.recovery == "YES")
             queue.items.append(data)
             self.queues[name] = queue
             self.created += 1
