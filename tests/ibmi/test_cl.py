@@ -32,6 +32,7 @@ WRONG = {
         ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(five)", "'FIVE' not valid for parameter MAXLEN."),
         ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) SEQ((*FIFO))", "'(*FIFO)' not valid for parameter SEQ."),
         ("ALCOBJ OBJ((APPLIB/Q *FILE *EXCL))", "'APPLIB/Q *FILE *EXCL' not valid for parameter OBJ."),
+        ("MOVOBJ APPLIB/Q *DTAQ qtemp", "'QTEMP' not valid for parameter TOLIB."),
         ("ADDLIBLE APPLIB POSITION(*MIDDLE)", "'*MIDDLE' not valid for parameter POSITION."),
         ("GRTOBJAUT APPLIB/Q *DTAQ ANNA AUT(*WRITE)", "'*WRITE' not valid for parameter AUT."),
     ],

@@ -170,6 +170,12 @@ def _alcobj(job: JobCore, values: Values) -> None:
     alcobj(job.handle, _objects(job, values), None if wait == "*CLS" else wait, values.get("scope", "*JOB"))
 
 
+def _movobj(job: JobCore, values: Values) -> None:
+    if values["tolib"] == "QTEMP":  # the command's definition excludes it
+        refuse_elements(job, "TOLIB", [values["tolib"]])
+    movobj(job.handle, values["obj"], values["tolib"])
+
+
 def _authority(values: Values) -> tuple[str, list[str], str]:
     return values["obj"], values["user"], " ".join(values.get("aut", ["*CHANGE"]))
 
@@ -356,7 +362,7 @@ HANDLERS: Mapping[str, Callable[[JobCore, Values], Any]] = MappingProxyType(
         "CHGCURLIB": lambda job, values: chgcurlib(job.handle, values["curlib"]),
         "ALCOBJ": _alcobj,
         "DLCOBJ": lambda job, values: dlcobj(job.handle, _objects(job, values), values.get("scope", "*JOB")),
-        "MOVOBJ": lambda job, values: movobj(job.handle, values["obj"], values["tolib"]),
+        "MOVOBJ": _movobj,
         "RNMOBJ": lambda job, values: rnmobj(job.handle, values["obj"], values["newobj"]),
         "GRTOBJAUT": lambda job, values: grtobjaut(
             job.handle, *_authority(values), objtype=values["objtype"], replace=values.get("replace") == "*YES"
