@@ -120,7 +120,7 @@ def readq_td(
         target = task._queues.get(queue) if sysid is None else None
         if target is None:
             target = _find(task, _READQ, queue, sysid)
-        if length is not None and index(length) < 0:  # another type is refused before the record leaves the queue
+        if length is not None and (length.__class__ is not int or length < 0) and _whole(_READQ, length) < 0:
             return read_negative(target, task, length) or b""
         # HANDLE CONDITION QBUSY has the same effect as NOSUSPEND
         if nosuspend is False:
@@ -188,6 +188,13 @@ def _shown(queue: object) -> str:
     return queue.rstrip(" ") if isinstance(queue, str) else ""
 
 
+def _whole(command: str, length: int) -> int:
+    """LENGTH, which is refused before a record leaves the queue if it is no whole number; True would be one byte."""
+    if length.__class__ is bool:
+        raise WrongType(f"{command}: length is {length}; allowed is int or None")
+    return index(length)
+
+
 def _record(queue: str, from_: object, length: int | None) -> bytes:
     """The record given by FROM and LENGTH; empty for a LENGTH below 1, which the queue then refuses."""
     if not isinstance(from_, AREAS):
@@ -196,7 +203,9 @@ def _record(queue: str, from_: object, length: int | None) -> bytes:
     data = bytes(from_)
     if length is None:
         return data
-    if not 0 < index(length) <= _LONGEST:
+    if length.__class__ is not int:
+        length = _whole(_WRITEQ, length)
+    if not 0 < length <= _LONGEST:
         return b""
     check_sent(data, length)
     return data[:length]
