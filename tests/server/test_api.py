@@ -356,12 +356,12 @@ def test_metrics_tell_waits_and_sessions(api, host, access):
 
 
 @pytest.fixture
-def served(tmp_path):
-    """A server in a process of its own, over a region directory."""
+def served(tmp_path, request):
+    """A server in a process of its own, over a region directory; the parameter is how long it waits for a request."""
     (tmp_path / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
     (tmp_path / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA, recovstatus: PHYSICAL}\n")
     ready = tmp_path / "ready.json"
-    command = [sys.executable, "-c", _SERVE, str(tmp_path), str(ready)]
+    command = [sys.executable, "-c", _SERVE, str(tmp_path), str(ready), str(getattr(request, "param", 300))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert any(line.strip() == "ready" for line in process.stdout)
@@ -378,7 +378,7 @@ from pathlib import Path
 from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
 sys.exit(serve(serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store"), ready_file=Path(sys.argv[2]),
-               request_seconds=1.0, started=lambda _served: print("ready", flush=True)))
+               request_seconds=float(sys.argv[3]), started=lambda _served: print("ready", flush=True)))
 """
 
 
@@ -443,6 +443,7 @@ def all_of(connection):
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
+@pytest.mark.parametrize("served", [1], indirect=True)
 @pytest.mark.parametrize("sent", [b"", b"GET /api/v1/reg", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
 def test_a_request_whose_head_never_ends_is_cut_off(served, sent):
     connection, _token = connected(served[1])
@@ -451,6 +452,7 @@ def test_a_request_whose_head_never_ends_is_cut_off(served, sent):
         assert all_of(connection) == b""
 
 
+@pytest.mark.parametrize("served", [1], indirect=True)
 def test_a_body_that_never_comes_is_cut_off_and_the_next_client_is_served(served):
     connection, token = connected(served[1])
     with connection:

@@ -41,8 +41,8 @@ from tdqsim.server.connections import Connections
 from tdqsim.server.servefile import load_serve_file
 from tdqsim.server.serving import serve
 Connections.most = int(sys.argv[3])
-listening.BOUNDS["answer_seconds"] = 1
-sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=2.0,
+listening.BOUNDS["answer_seconds"] = seconds = int(sys.argv[4])
+sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=seconds,
                started=lambda _served: print("ready", flush=True)))
 """
 
@@ -67,10 +67,10 @@ def place(tmp_path):
 
 
 @contextmanager
-def running(file, *, most=4000, first="", **environment):
-    """A server's process; ``first`` is done in it before the server starts."""
+def running(file, *, most=4000, seconds=300, first="", **environment):
+    """A server's process, which gives its clients so many seconds; ``first`` is done in it before the server starts."""
     ready = file.with_name("ready.json")
-    words = [sys.executable, "-c", first + CHILD, str(file), str(ready), str(most)]
+    words = [sys.executable, "-c", first + CHILD, str(file), str(ready), str(most), str(seconds)]
     with (file.parent / "log").open("w") as log:
         process = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
@@ -436,7 +436,7 @@ def all_of(connection):
 
 def test_hostile_clients_are_cut_off_and_others_served(place):
     (place / "serve.yaml").write_text("directories: [pay]\n")
-    with running(place / "serve.yaml", most=20) as found:
+    with running(place / "serve.yaml", most=20, seconds=2) as found:
         for lines in (40, 100):  # arrives in one part, in several
             flood = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(lines))
             with connect(found) as sender:
