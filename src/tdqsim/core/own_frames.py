@@ -1,7 +1,6 @@
 """The user's frames among those of this package: what a message, a dump or a traceback shows of a call stack.
 
-The user's are all outside the package, and the examples. A module that stands between a program and this package, such
-as one that counts commands, is left out too if it sets ``__tracebackhide__ = True``, pytest's name for that.
+The user's are all outside the package, and the examples.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ def is_own_module(name: str) -> bool:
 
 def is_own_frame(frame: FrameType) -> bool:
     """Whether a frame runs the user's code."""
-    names = frame.f_globals
-    return is_own_module(str(names.get("__name__", ""))) and names.get("__tracebackhide__") is not True
+    return is_own_module(str(frame.f_globals.get("__name__", "")))
 
 
 def discards_errors(frame: FrameType | None) -> bool:
