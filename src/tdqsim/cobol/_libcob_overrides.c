@@ -262,6 +262,7 @@ static void correct_sign(cob_field *from, cob_field *to) {
 void cob_move(cob_field *from, cob_field *to) {
     cob_field plain;
     unsigned char digits[DIGITS];
+    size_t at;
     REAL(void, cob_move, cob_field *, cob_field *);
     if (is_float_result(from) && to->attr != NULL && COB_FIELD_IS_NUMERIC(to) && !is_float(to)) {
         cob_field_attr rounded = {COB_TYPE_NUMERIC_DISPLAY, MOST_DIGITS, to->attr->scale, COB_FLAG_HAVE_SIGN, NULL};
@@ -297,6 +298,25 @@ void cob_move(cob_field *from, cob_field *to) {
         real(&kept, to);
         correct_sign(&kept, to);
         return;
+    }
+    if (current != NULL && from->attr != NULL && from->attr->type == COB_TYPE_ALPHANUMERIC && from->size > 0 &&
+        (size_t)from->data >= 65536 && to->attr != NULL && !is_float(to) &&
+        (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED)) {
+        /* text is an unsigned integer: libcob would interpret signs, a decimal point and blanks */
+        cob_field_attr whole = {COB_TYPE_NUMERIC_DISPLAY, 0, 0, 0, NULL};
+        cob_field kept = {from->size < MOST_DIGITS ? from->size : MOST_DIGITS, from->data, &whole};
+        kept.data += from->size - kept.size;
+        whole.digits = (unsigned short)kept.size;
+        if (!is_plain(&kept)) {
+            for (at = 0; at < kept.size; at++)
+                if ((ebcdic[kept.data[at]] & 15) > 9)
+                    data_exception(from, NULL);
+                else
+                    digits[at] = (unsigned char)('0' + (ebcdic[kept.data[at]] & 15));
+            kept.data = digits;
+            cob_move(&kept, to);
+            return;
+        }
     }
     if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
         (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && !is_plain(from)) {
