@@ -18,9 +18,11 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table as facts_of
 from tdqsim.pipeline import splits
+from tdqsim.pipeline.descriptor_words import Frames
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.record_locations import walk_for
+from tdqsim.pipeline.segments import whole_families
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
@@ -785,3 +787,23 @@ def test_columns_are_named_as_in_the_copybook_and_in_any_case(tmp_path):
     assert [(batch.schema.names, batch.to_pylist()) for batch in batches] == [(["tran_amt"], [{"tran_amt": 12}])]
     with pytest.raises(DatasetError, match="columns has TRAN_AMT twice"):
         QsamDataSource(given).reader(StructType().add("tran_amt", IntegerType()).add("TRAN_AMT", IntegerType()))
+
+
+def test_what_follows_a_root_through_many_pieces_of_a_file_is_looked_at_once():
+    """Otherwise a root with very many children takes the square of their number."""
+    looked = []
+
+    def roots_in(frames):
+        looked.append(len(frames.starts))
+        return np.flatnonzero(frames.data[frames.starts] == ord("A"))
+
+    def piece(data):
+        starts = np.arange(1, len(data), 2)
+        return Frames(np.frombuffer(data, np.uint8), starts, np.ones_like(starts), starts, len(data))
+
+    texts = [b"-b-c", b"-A-d-e", b"-f-g", b"-h-i", b"-j-A-k-A", b"-m", b"-A-n"]
+    bases = np.cumsum([0, *map(len, texts[:-1])])
+    families = list(whole_families(zip(bases, map(piece, texts), strict=True), roots_in))
+    assert looked == [2, 3, 2, 2, 4, 1, 2]
+    assert [each.data[each.starts].tobytes() for _, each in families] == [b"bc", b"AdefghijAk", b"Am", b"An"]
+    assert [place for _, each in families for place in each.places] == list(range(1, 32, 2))

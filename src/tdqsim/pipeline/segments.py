@@ -273,34 +273,39 @@ def whole_families(
     walk: Iterable[tuple[int, Frames]], roots_in: Callable[[Frames], Ints]
 ) -> Iterator[tuple[int, Frames]]:
     """The same records in pieces that each begin with a root; records before the first root are separate pieces."""
-    held: Frames | None = None
+    held = list[Frames]()  # the last root and what followed it; joined once, however much it is
     for base, walked in walk:
         frames = Frames(walked.data, walked.starts, walked.lengths, walked.places + base, walked.used)
-        if held is not None:
-            frames = _joined(held, frames)
         roots = roots_in(frames)
-        if held is None and not len(roots):
-            yield 0, frames
+        if not len(roots):
+            if held:
+                held.append(frames)
+            else:
+                yield 0, frames
             continue
-        last = int(roots[-1])
+        last = sum(len(each.starts) for each in held) + int(roots[-1])
+        frames = _joined([*held, frames])
         if last:
             yield 0, _some(frames, slice(0, last))
-        held = _some(frames, slice(last, None))
-    if held is not None:
-        yield 0, held
+        held = [_some(frames, slice(last, None))]
+    if held:
+        yield 0, _joined(held)
 
 
 def _some(frames: Frames, rows: slice) -> Frames:
     return Frames(frames.data, frames.starts[rows], frames.lengths[rows], frames.places[rows], frames.used)
 
 
-def _joined(first: Frames, second: Frames) -> Frames:
-    begin, end = int(first.starts[0]), int(first.starts[-1] + first.lengths[-1])
-    kept = first.data[begin:end]
+def _joined(pieces: Sequence[Frames]) -> Frames:
+    if len(pieces) == 1:
+        return pieces[0]
+    pieces = [each for each in pieces if len(each.starts)]
+    kept = [each.data[each.starts[0] : each.starts[-1] + each.lengths[-1]] for each in pieces]
+    moved = np.cumsum([0, *map(len, kept[:-1])])
     return Frames(
-        np.concatenate((kept, second.data)),
-        np.concatenate((first.starts - begin, second.starts + len(kept))),
-        np.concatenate((first.lengths, second.lengths)),
-        np.concatenate((first.places, second.places)),
-        second.used,
+        np.concatenate(kept),
+        np.concatenate([each.starts - each.starts[0] + by for each, by in zip(pieces, moved, strict=True)]),
+        np.concatenate([each.lengths for each in pieces]),
+        np.concatenate([each.places for each in pieces]),
+        pieces[-1].used,
     )
