@@ -206,10 +206,10 @@ def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], f
             )
     if not told:
         return None
-    segment = layout.field(options.segment_field) if options.segment_field else None
+    segment = _segment_in(layout, layout.field(options.segment_field)) if options.segment_field else None
 
     def absent(record: bytes, at: int) -> frozenset[Path]:
-        value = None if segment is None else _segment_in(layout, segment, record)
+        value = None if segment is None else segment(record)
         there = {path for path, mine in ids.items() if value in mine}
         if rules is not None:
             one = np.zeros(1, np.int64)
@@ -227,22 +227,31 @@ def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], f
     return absent
 
 
-def _segment_in(layout: Layout, item: Field, record: bytes) -> str:
-    """The id of a record's segment."""
-    try:
-        value = decode_value(item, _bytes_in(layout, item, record), layout.rules)
-    except BadValue:
-        value = None
-    return "" if value is None else str(value).strip()
+def _segment_in(layout: Layout, item: Field) -> Callable[[bytes], str]:
+    """What gives the id of a record's segment."""
+    bytes_in = _bytes_in(layout, item)
+
+    def segment(record: bytes) -> str:
+        try:
+            value = decode_value(item, bytes_in(record), layout.rules)
+        except BadValue:
+            value = None
+        return "" if value is None else str(value).strip()
+
+    return segment
 
 
-def _bytes_in(layout: Layout, item: Field, record: bytes) -> bytes:
-    """The bytes of a field outside tables, as far as the record has them."""
-    at = item.offset
-    if any(table.depending_on and table.offset < item.offset for table in layout.walk()):
-        name = ".".join(item.path)
+def _bytes_in(layout: Layout, item: Field) -> Callable[[bytes], bytes]:
+    """What gives the bytes of a field outside tables, as far as a record has them."""
+    start, end, name = item.offset, item.offset + item.length, ".".join(item.path)
+    if not any(table.depending_on and table.offset < start for table in layout.walk()):
+        return lambda record: record[start:end]
+
+    def moved(record: bytes) -> bytes:
         at = next(found.offset for found in layout.found_in(record) if found.field == name)
-    return record[at : at + item.length]
+        return record[at : at + item.length]
+
+    return moved
 
 
 def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
@@ -291,8 +300,10 @@ def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, 
         if item.is_group or any(table.occurs and item in table.walk() for table in layout.walk()):
             raise DatasetError(f"record_length_field: {name} is not a single elementary field")
 
+    readers = {name: _field_value(layout, item, options) for name, item in fields.items()}
+
     def value(head: bytes, position: int) -> int:
-        values = {name: _field_value(layout, item, head, position, options) for name, item in fields.items()}
+        values = {name: read(head, position) for name, read in readers.items()}
         if mapping:
             return _mapped(mapping, options.record_length_field, next(iter(values.values())), position)
         try:
@@ -309,14 +320,19 @@ def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, 
     return value
 
 
-def _field_value(layout: Layout, item: Field, head: bytes, position: int, options: QsamOptions) -> Any:
-    data = _bytes_in(layout, item, head[options.record_start_offset :])
-    if len(data) < item.length:
-        raise FramingError(f"the last record is cut short: it ends before or in {item.name}, its length", position)
-    try:
-        return decode_value(item, data, layout.rules)
-    except BadValue as error:
-        raise FramingError(f"{item.name}: {error}", position) from None
+def _field_value(layout: Layout, item: Field, options: QsamOptions) -> Callable[[bytes, int], Any]:
+    bytes_in, before = _bytes_in(layout, item), options.record_start_offset
+
+    def value(head: bytes, position: int) -> Any:
+        data = bytes_in(head[before:])
+        if len(data) < item.length:
+            raise FramingError(f"the last record is cut short: it ends before or in {item.name}, its length", position)
+        try:
+            return decode_value(item, data, layout.rules)
+        except BadValue as error:
+            raise FramingError(f"{item.name}: {error}", position) from None
+
+    return value
 
 
 def _mapped(mapping: Mapping[str, int], name: str, value: Any, position: int) -> int:
