@@ -6,8 +6,11 @@ import asyncio
 import hashlib
 import hmac
 import json
+import select
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -418,6 +421,28 @@ def test_a_post_has_the_body_and_does_not_follow_a_redirection() -> None:
         assert post(f"http://127.0.0.1:{server.server_port}/hook?x=1", b"{}", {"A": "b"}, 60) == 302
         thread.join(60)
     assert got == [("/hook?x=1", b"{}")]
+
+
+def test_a_receiver_that_answers_without_end_is_left() -> None:
+    """Each byte comes within the time limit, the end of the answer does not."""
+
+    def drip(listener: socket.socket) -> None:
+        receiver, _ = listener.accept()
+        with receiver, suppress(OSError):  # it is left while it sends
+            receiver.recv(65536)
+            receiver.sendall(b"HTTP/1.1 200 ")
+            for _byte in range(500):
+                if select.select([receiver], [], [], 0.02)[0]:
+                    return  # it was left
+                receiver.sendall(b"x")
+            receiver.sendall(b"\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        with pytest.raises(TimeoutError, match=r"the answer was not complete within 0\.5 seconds"):
+            post(f"http://127.0.0.1:{listener.getsockname()[1]}/", b"", {}, 0.5)
+        thread.join(60)
 
 
 def test_the_secret_is_private_and_long_enough(tmp_path: Path) -> None:

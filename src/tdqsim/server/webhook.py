@@ -11,11 +11,14 @@ engine nor the event loop waits for the receiver.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
 import secrets
+import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -53,8 +56,11 @@ def read_secret(path: Path) -> bytes:
 def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = BOUNDS["webhook_seconds"]) -> int:
     """Send a POST and return the status; redirections are not followed.
 
+    The time limit of a socket is for each part of an answer; a receiver that sends one byte a second would hold this
+    call, and with it the end of the server. So the connection is shut down at the time limit.
+
     Raises:
-        OSError, HTTPException: no answer came.
+        OSError, HTTPException: no answer came in time.
     """
     parts = urlsplit(url)
     assert parts.hostname is not None, "the serve file has checked the URL"
@@ -63,12 +69,29 @@ def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = BOU
         if parts.scheme == "https"
         else HTTPConnection(parts.hostname, parts.port, timeout=seconds)
     )
+    late = threading.Event()
+
+    def cut() -> None:
+        late.set()
+        with contextlib.suppress(OSError):  # it is closed
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)  # that of TLS would wait for the receiver
+
+    limit = threading.Timer(seconds, cut)
     try:
         target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        connection.connect()
+        limit.start()
         connection.request("POST", target, body, dict(headers))
-        return connection.getresponse().status
+        status = connection.getresponse().status
+    except (OSError, HTTPException):
+        if not late.is_set():
+            raise
     finally:
+        limit.cancel()
         connection.close()
+    if late.is_set():  # what was read until then may look like an answer
+        raise TimeoutError(f"the answer was not complete within {seconds:g} seconds")
+    return status
 
 
 class Webhook:
