@@ -63,13 +63,13 @@ class OperationRoute(APIRoute):
             result = Response(content, self.status_code or 200, media_type="application/json")
         await result(scope, receive, send)
 
-    def _check_names(self, request: Request) -> None:
-        """Check that no name of a query resembles one of the parameters; other names are of somebody else.
+    def _check_names(self, others: set[str]) -> None:
+        """Check that no other name of a query resembles one of the parameters; it is of somebody else then.
 
         Raises:
             RequestValidationError: one does, and would have no effect.
         """
-        for name in request.query_params.keys() - self._parameters:
+        for name in others:
             if suggestion := did_you_mean(name, self._parameters):
                 wrong = f"there is no parameter {name[:40]}{suggestion}"
                 raise RequestValidationError([{"type": "parameter", "loc": ("query",), "msg": wrong}])
@@ -87,8 +87,8 @@ class OperationRoute(APIRoute):
             if not given:
                 raise _NotAsDocumented
         results: dict[object, Any] = {}
-        if request.scope["query_string"]:
-            self._check_names(request)
+        if request.scope["query_string"] and (others := request.query_params.keys() - self._parameters):
+            self._check_names(others)
         for each in self._dependencies:
             if each.of_request:
                 results[each.function] = await each.function(request)
