@@ -284,6 +284,7 @@ def test_a_receive_by_trimming_is_in_the_journal(tmp_path: Path) -> None:
         job.crtjrn("SHOP/JRN")
         job.strjrnobj("SHOP/Q", "SHOP/JRN")
         job.qsnddtaq("Q", "SHOP", b"sent")
+    assert [row["recoverable"] for row in everything("dtaq", path, read="queues")] == [True]
     trim(path, "dtaq", {"SHOP/Q": numbers(path, "SHOP/Q")[0]})
     rows = everything("dtaq", path, read="journal")
     assert [(row["type"], row["queue"], row["data"]) for row in rows[-2:]] == [

@@ -174,7 +174,7 @@ class _System:
             first = next((seq for seq, _ in self.entries(name)), last + 1)
         return Queue(
             name, first, last, held.count, held.text_bytes, queue.attributes.seq.removeprefix("*"),
-            queue.key_length, queue.attributes.force, _identity(self._system.store.store_id, queue.number),
+            queue.key_length, queue.forced, _identity(self._system.store.store_id, queue.number),
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[tuple[int, Entry]]:
