@@ -3,7 +3,7 @@
 ``Orders.java`` communicates with an IBM i through IBM's Toolbox. Here that system is simulated: each test gets a new
 system, seeds the queue, runs the unmodified program in a JVM and checks the results.
 
-    pytest examples/java_orders     (needs a JDK and jt400.jar; TDQ_JT400 is the path of the jar)
+    pytest examples/java_orders     (needs the extra serve, a JDK and jt400.jar; TDQ_JT400 is its path)
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _EXITS: Final = {0: Exit.OK, 4: Exit.OK, 8: Exit.CONDITION, 12: Exit.INPUT}
 def csd(
     target: RegionTarget,
     source: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="The commands, or a job with them; - is the standard input.")
+        Path, typer.Argument(metavar="FILE", help="The commands, or a job with them; - is the standard input.")
     ] = Path("-"),
     user: Annotated[str, typer.Option(help="The user of the job: CHANGEUSRID; default: the default user.")] = "",
     encoding: Annotated[str, typer.Option(help="The encoding of FILE, such as cp037.")] = "utf-8",

@@ -169,7 +169,7 @@ def _next(directory: Path) -> list[str]:
         cases = [f"tdq cobol test {directory}"] if any(directory.rglob("*.case.yaml")) else []
         return [f"tdq check {directory}", f"tdq run {directory}", *tests, *cases]
     programs = [f"python {path}{_operands(path)}" for path in sorted(directory.glob("*.py"))]
-    return tests or programs or ["read the first lines of each file: they say where it is copied to"]
+    return tests or programs or ["read the first lines of each file: they say what it is for"]
 
 
 def _operands(program: Path) -> str:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.named import NamedTuple
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
@@ -363,7 +364,9 @@ class _FileReader:
             if key in ("group", "description"):
                 continue
             if key != key.lower() or (kind not in resource_types() and kind != "DTAQ"):
-                self.problem(node.lines[key], f"is not known here; allowed are {_TOP}", attribute=key)
+                known = ("group", "dtaq", *map(str.lower, resource_types()))
+                hint = did_you_mean(key, known) or f"; allowed are {_TOP}"
+                self.problem(node.lines[key], f"is not known here{hint}", attribute=key)
                 continue
             if kind != "DTAQ" and "group" not in node.items:
                 self.problem(node.lines[key], "needs a group: line beside it", attribute=key)
