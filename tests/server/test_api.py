@@ -294,6 +294,14 @@ def test_a_query_is_checked_and_has_defaults(api, query, status):
         assert answer.json()["records"] == records
 
 
+def test_a_condition_that_its_client_gets_is_backed_out_and_no_abend(api):
+    recoverable = QUEUE.replace("PAYQ", "LOGQ")
+    refused = api.post(f"{recoverable}/records", json=[{"text": "FIRST"}, {"text": "X" * 32_764}])
+    assert refused.json()["condition"] == "LENGERR"
+    assert api.post(f"{recoverable}/read").json()["condition"] == "QZERO"
+    assert api.get("/api/v1/regions/PAYREGN/dumps").json() == []
+
+
 def test_a_bad_record_names_what_is_wrong(api):
     answer = api.post(f"{QUEUE}/records", json={"hex": "C1C"})
     assert answer.status_code == 422

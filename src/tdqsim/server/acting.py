@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Condition, Region, Task
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job, ParameterError, System
 
@@ -19,9 +19,18 @@ OWNER_PROFILE: Final = "QSECOFR"
 
 
 def in_a_task(region: Region, userid: str, action: Callable[[Task], T], transid: str = API_TRANSID) -> T:
-    """Run an action in a separate task with the authority of a user; empty for the default user of the region."""
+    """Run an action in a separate task with the authority of a user; empty for the default user of the region.
+
+    Raises:
+        Condition: that of a command of the action, backed out. It is the answer to the user, and not an abend with a
+            dump: a client that polls an empty queue would drive out the dumps of programs.
+    """
     with region.task(transid=transid, userid=userid or region.options.dfltuser) as task:
-        return action(task)
+        try:
+            return action(task)
+        except Condition:
+            task.end(normal=True)
+            raise
     raise AssertionError("a task without an abend exit passes exceptions on")
 
 
