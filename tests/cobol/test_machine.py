@@ -197,6 +197,8 @@ EXPRESSIONS = """
         ("COMPUTE N = A / B * 100 * X", b"000041"),  # 0.33 * 100 * 1.25
         ("COMPUTE N = A / B * .5 + 100 / B * 2", b"000066"),  # 0.3 * 0.5 + 33.3 * 2
         ("COMPUTE N = A * 100 / B", b"000033"),
+        ("COMPUTE N = B * 5 + X", b"000016"),  # other results keep all decimals
+        ("COMPUTE N = X * 1.255 * B * 10000", b"047062"),
         ("COMPUTE N = 100 * (A / B)", b"000000"),
         ("COMPUTE N = X / B * 100", b"000041"),
         ("COMPUTE N = C / X * 100", b"008000"),
@@ -229,6 +231,8 @@ def test_a_quotient_in_an_expression_keeps_few_decimals(workshop, statement, res
         ("MOVE 2.5 TO F MOVE F TO N", b"000003"),
         ("MOVE 0.96 TO F MOVE F TO ED MOVE ED TO M COMPUTE N = M * 10", b"000010"),
         ("COMPUTE N = C ** 0.3", b"000004"),
+        ("COMPUTE N = F * 5 / B", b"000002"),
+        ("COMPUTE N = F * FUNCTION SUM(A X) + .4", b"000003"),
         ("MOVE FUNCTION SQRT(3) TO N", b"000002"),
         ("COMPUTE N = FUNCTION NUMVAL('12.7')", b"000013"),
         ("MOVE FUNCTION NUMVAL-C('$1,012.5') TO N", b"001013"),

@@ -33,14 +33,14 @@ static void warn(const char *text) {
 #define DIGITS 64
 #define MOST_DIGITS 38 /* of a number in libcob */
 
-/* Libcob's decimal is a number of GMP, whose second field is 0 for zero, and a scale, which is NOT_A_NUMBER after a
- * division by zero. */
-#define NOT_A_NUMBER (-32768)
+/* Libcob's decimal is a number of GMP, whose second field is 0 for zero, and a scale. What is known of the number is in
+ * the padding after them. */
+enum { FLOATING = 1, QUOTIENT = 2, ZERO_DIVIDE = 4 };
 
 struct decimal {
     int room, length;
     void *digits;
-    int scale;
+    int scale, marks;
 };
 
 void cob_decimal_init(void *);
@@ -80,29 +80,29 @@ static cob_field *float_result(const cob_field *from) {
     return &float_results[at].field;
 }
 
-#define FLOATING(name) \
+#define FLOAT(name) \
     cob_field *name(cob_field *argument) { \
         REAL(cob_field *, name, cob_field *); \
         return float_result(real(argument)); \
     }
-#define FLOATING_OF_TWO(name) \
+#define FLOAT_OF_TWO(name) \
     cob_field *name(cob_field *argument, cob_field *other) { \
         REAL(cob_field *, name, cob_field *, cob_field *); \
         return float_result(real(argument, other)); \
     }
 
-FLOATING(cob_intr_acos)
-FLOATING(cob_intr_asin)
-FLOATING(cob_intr_atan)
-FLOATING(cob_intr_cos)
-FLOATING(cob_intr_log)
-FLOATING(cob_intr_log10)
-FLOATING(cob_intr_numval)
-FLOATING(cob_intr_sin)
-FLOATING(cob_intr_sqrt)
-FLOATING(cob_intr_tan)
-FLOATING_OF_TWO(cob_intr_annuity)
-FLOATING_OF_TWO(cob_intr_numval_c)
+FLOAT(cob_intr_acos)
+FLOAT(cob_intr_asin)
+FLOAT(cob_intr_atan)
+FLOAT(cob_intr_cos)
+FLOAT(cob_intr_log)
+FLOAT(cob_intr_log10)
+FLOAT(cob_intr_numval)
+FLOAT(cob_intr_sin)
+FLOAT(cob_intr_sqrt)
+FLOAT(cob_intr_tan)
+FLOAT_OF_TWO(cob_intr_annuity)
+FLOAT_OF_TWO(cob_intr_numval_c)
 
 /* The index of the byte whose left half is the sign; -1 if the sign is a separate byte. */
 static int sign_at(const cob_field *field) {
@@ -332,13 +332,11 @@ void cob_move(cob_field *from, cob_field *to) {
 /* -- division by zero ---------------------------------------------------------------------------------------------- */
 
 /* libcob leaves the result unchanged. On the mainframe the divide instruction raises an exception unless the statement
- * has ON SIZE ERROR, for which the compiler tests the divisor. */
-static int zero_divide;
-
-/* ``to`` is NULL for an expression in a condition, whose result is decimal. */
+ * has ON SIZE ERROR, for which the compiler tests the divisor.
+ *
+ * ``to`` is NULL for an expression in a condition, whose result is decimal. */
 static void divided(const cob_field *to) {
     int type = to == NULL || to->attr == NULL ? COB_TYPE_NUMERIC_PACKED : to->attr->type;
-    zero_divide = 0;
     if (current == NULL)
         return;
     if (type == COB_TYPE_NUMERIC_BINARY)
@@ -346,61 +344,6 @@ static void divided(const cob_field *to) {
     if (type == COB_TYPE_NUMERIC_FLOAT || type == COB_TYPE_NUMERIC_DOUBLE)
         failed("HFP-divide exception (S0CF): division by zero without ON SIZE ERROR");
     failed("decimal-divide exception (S0CB): division by zero without ON SIZE ERROR");
-}
-
-void cob_decimal_div(void *number, void *by) {
-    REAL(void, cob_decimal_div, void *, void *);
-    if (((struct decimal *)by)->length == 0)
-        zero_divide = 1;
-    real(number, by);
-}
-
-/* -- floating point ------------------------------------------------------------------------------------------------- */
-
-/* The mainframe evaluates a whole expression in floating point if one of its operands is, or an exponent has decimals.
- * It then rounds the result, with or without ROUNDED, and so does a MOVE; libcob cuts it. An expression begins with the
- * first operand after a result. */
-static int floating, finished;
-
-static void operand_is(int floats) {
-    floating = floats || (floating && !finished);
-    finished = 0;
-}
-
-void cob_decimal_set_llint(void *number, const cob_s64_t value) {
-    REAL(void, cob_decimal_set_llint, void *, const cob_s64_t);
-    operand_is(0);
-    real(number, value);
-}
-
-void cob_decimal_set_ullint(void *number, const cob_u64_t value) {
-    REAL(void, cob_decimal_set_ullint, void *, const cob_u64_t);
-    operand_is(0);
-    real(number, value);
-}
-
-void cob_decimal_pow(void *number, void *exponent) {
-    REAL(void, cob_decimal_pow, void *, void *);
-    if (((struct decimal *)exponent)->scale > 0)
-        floating = 1;
-    real(number, exponent);
-}
-
-int cob_decimal_get_field(void *number, cob_field *to, const int how) {
-    REAL(int, cob_decimal_get_field, void *, cob_field *, const int);
-    if (zero_divide && ((struct decimal *)number)->scale == NOT_A_NUMBER && !(how & COB_STORE_KEEP_ON_OVERFLOW))
-        divided(to);
-    zero_divide = 0;
-    finished = 1;
-    return real(number, to, floating ? how | COB_STORE_ROUND : how);
-}
-
-int cob_decimal_cmp(void *one, void *other) {
-    REAL(int, cob_decimal_cmp, void *, void *);
-    if (zero_divide)
-        divided(NULL);
-    finished = 1;
-    return real(one, other);
 }
 
 void cob_div(cob_field *to, cob_field *by, const int how) {
@@ -417,11 +360,67 @@ void cob_div_quotient(cob_field *number, cob_field *by, cob_field *to, const int
     real(number, by, to, how);
 }
 
+/* -- expressions --------------------------------------------------------------------------------------------------- */
+
+void cob_decimal_set_llint(void *number, const cob_s64_t value) {
+    REAL(void, cob_decimal_set_llint, void *, const cob_s64_t);
+    ((struct decimal *)number)->marks = 0;
+    real(number, value);
+}
+
+void cob_decimal_set_ullint(void *number, const cob_u64_t value) {
+    REAL(void, cob_decimal_set_ullint, void *, const cob_u64_t);
+    ((struct decimal *)number)->marks = 0;
+    real(number, value);
+}
+
 void cob_decimal_set_field(void *number, cob_field *field) {
     REAL(void, cob_decimal_set_field, void *, cob_field *);
     COPY_OF(field);
-    operand_is(is_float(field) || is_float_result(field));
+    ((struct decimal *)number)->marks = is_float(field) || is_float_result(field) ? FLOATING : 0;
     real(number, field);
+}
+
+/* The mainframe evaluates a whole expression in floating point if one of its operands is, or an exponent has decimals. */
+#define OPERATION(name, marks_of_result) \
+    void name(void *number, void *other) { \
+        struct decimal *one = number, *two = other; \
+        int marks = one->marks | two->marks | (marks_of_result); \
+        REAL(void, name, void *, void *); \
+        real(number, other); \
+        one->marks = marks; \
+    }
+
+OPERATION(cob_decimal_add, 0)
+OPERATION(cob_decimal_sub, 0)
+OPERATION(cob_decimal_mul, 0)
+OPERATION(cob_decimal_div, QUOTIENT | (two->length == 0 ? ZERO_DIVIDE : 0))
+OPERATION(cob_decimal_pow, two->scale > 0 ? FLOATING : 0)
+
+/* A quotient within an expression keeps no more decimals than this, unless it is in floating point. libcob would cut
+ * other results too, and takes digits away from one with fewer decimals. */
+void cob_decimal_align(void *number, const int scale) {
+    struct decimal *result = number;
+    REAL(void, cob_decimal_align, void *, const int);
+    if ((result->marks & (FLOATING | QUOTIENT)) == QUOTIENT && result->scale > scale)
+        real(number, scale);
+    result->marks &= ~QUOTIENT;
+}
+
+/* A result in floating point is rounded, with or without ROUNDED, and so is one of a MOVE; libcob cuts it. */
+int cob_decimal_get_field(void *number, cob_field *to, const int how) {
+    int marks = ((struct decimal *)number)->marks;
+    REAL(int, cob_decimal_get_field, void *, cob_field *, const int);
+    if (marks & ZERO_DIVIDE && !(how & COB_STORE_KEEP_ON_OVERFLOW))
+        divided(to);
+    return real(number, to, marks & FLOATING ? how | COB_STORE_ROUND : how);
+}
+
+int cob_decimal_cmp(void *one, void *other) {
+    REAL(int, cob_decimal_cmp, void *, void *);
+    if ((((struct decimal *)one)->marks | ((struct decimal *)other)->marks) & ZERO_DIVIDE)
+        divided(NULL);
+    return real(one, other);
 }
 
 int cob_get_int(cob_field *field) {
