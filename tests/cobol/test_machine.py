@@ -351,10 +351,12 @@ def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop
     workshop.program(
         "SAYS",
         "01 N PIC S9(3) COMP-3 VALUE -7.\n01 L PIC X(140) VALUE ALL '0123456789'.\n01 H PIC S9(4) COMP VALUE 12.\n"
-        "01 Z PIC S9(3) VALUE 12.\n01 C5 PIC 9(4) COMP-5 VALUE 12.\n01 F COMP-1 VALUE -0.125.\n01 D COMP-2 VALUE 12.5.",
+        "01 Z PIC S9(3) VALUE 12.\n01 C5 PIC 9(4) COMP-5 VALUE 12.\n01 F COMP-1 VALUE -0.125.\n01 D COMP-2 VALUE 12.5.\n"
+        "01 PT POINTER VALUE NULL.\n01 BITS PIC X(8) VALUE HIGH-VALUES.\n01 NAN REDEFINES BITS COMP-2.",
         """
         DISPLAY 'N IS ' N
         DISPLAY H ' ' Z ' ' C5 ' ' F D FUNCTION NUMVAL('12.5')
+        DISPLAY PT ' ' NAN
         DISPLAY 'ONE, ' WITH NO ADVANCING
         DISPLAY 'TWO' UPON CONSOLE
         DISPLAY L
@@ -372,6 +374,7 @@ def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop
     assert records == [
         f"{prefix}N IS 00P",
         f"{prefix}0012 01B 00012 -.12500000E 00 .12500000000000000E 02 .12500000000000000E 02",
+        f"{prefix}0x0000000000000000 NaN",
         f"{prefix}ONE, TWO",
         f"{prefix}{digits[:132]}",
         f"{prefix}{digits[132:]}",

@@ -638,7 +638,7 @@ static cob_field *shown(cob_field *item, cob_field *text, char *digits) {
     attr = item->attr;
     *text = *item;
     text->attr = &text_attr;
-    if (attr->flags & COB_FLAG_CONSTANT || attr->scale < 0 || attr->scale > attr->digits)
+    if (attr->flags & (COB_FLAG_CONSTANT | COB_FLAG_IS_POINTER) || attr->scale < 0 || attr->scale > attr->digits)
         return item;
     if (attr->type == COB_TYPE_NUMERIC_DISPLAY)
         return text;
@@ -652,6 +652,8 @@ static cob_field *shown(cob_field *item, cob_field *text, char *digits) {
         value = single;
         if (attr->type == COB_TYPE_NUMERIC_DOUBLE)
             memcpy(&value, item->data, sizeof value);
+        if (!isfinite(value))
+            return item;
         snprintf(decimal, sizeof decimal, "%+.*e", count - 1, value); /* +d.dddE+dd */
         exponent = value == 0 ? 0 : atoi(decimal + count + 3) + 1;
         text->size = (size_t)snprintf(digits, DIGITS, "%c.%c%.*sE%c%02d", value < 0 ? '-' : ' ', decimal[1], count - 1,
@@ -666,7 +668,7 @@ static cob_field *shown(cob_field *item, cob_field *text, char *digits) {
         zoned.digits = item->size <= 2 ? 5 : item->size <= 4 ? 10 : attr->flags & COB_FLAG_HAVE_SIGN ? 19 : 20;
     number.size = zoned.digits + 1;
     cob_move(item, &number);
-    if (digits[0] == '-')
+    if (digits[0] == '-' && isdigit((unsigned char)digits[zoned.digits]))
         digits[zoned.digits] = "}JKLMNOPQR"[digits[zoned.digits] - '0'];
     text->data++;
     text->size = zoned.digits;

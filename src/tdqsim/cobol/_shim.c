@@ -15,8 +15,10 @@
  * at the end of the level (so that every level gets fresh storage); and statements can be counted and watched.
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
