@@ -262,19 +262,24 @@ EDITED = """
 01 F2 PIC $$,$$9.
 01 F3 PIC +$$,$$9.
 01 F4 PIC +$ZZ9.
+01 F5 PIC -$$,$$9.
+01 F6 PIC $$,$$$.$$.
+01 D COMP-2 VALUE 7092.25.
 """
 
 
 def test_the_leading_digits_of_a_longer_number_suppress_no_zeros(workshop):
     moves = ("L TO E1", "L TO E2", "P TO E3", "L TO E4", "L TO E5", "L TO E6", "P TO E7", "P TO E8", "B TO E9",
-             "841407092 TO E1", "-2 TO E1", "B TO F1", "L TO F2", "P TO F3", "-2 TO F4")  # fmt: skip
+             "841407092 TO E1", "-2 TO E1", "B TO F1", "L TO F2", "P TO F3", "-2 TO F4",
+             "L TO F5", "P TO F5", "D TO F6")  # fmt: skip
     put = "EXEC CICS WRITEQ TD QUEUE('OUT') FROM({}) END-EXEC"
     steps = [f"MOVE {move}\n{put.format(move[-2:])}" for move in moves]
-    workshop.program("EDITED", EDITED, "\n".join([*steps, "GOBACK."]))
+    workshop.program("EDITED", EDITED, "\n".join([*steps, f"COMPUTE F6 = P / -3\n{put.format('F6')}", "GOBACK."]))
     workshop.run("EDITED")
     assert workshop.out() == [
         b"+ 92", b" +92", b"- 92.25", b"$ 92", b" $92", b"+7092", b" 92-", b"-92", b"    ", b"+ 92", b"-  2",
         b" $407,000", b"$7,092", b"-$7,092", b"-$  2",
+        b" $7,092", b"-$7,092", b"$7,092.25", b"$9,030.75",
     ]  # fmt: skip
 
 

@@ -238,25 +238,34 @@ void cob_check_numeric(const cob_field *field, const char *name) {
         check_class(field, name, ZONED_MOVE);
 }
 
-/* The digits that an edited item shows. The compiler counts one too few for a floating currency sign that begins with
- * one sign and a comma, such as $,$$9. */
-static int edited_digits(const cob_field_attr *edited) {
+/* The attributes of an edited item, with the digits and decimals that it shows. Of a floating currency sign the
+ * compiler counts one digit too few if one sign and a comma begin it ($,$$9), and no decimals ($$,$$$.$$). */
+static cob_field_attr as_shown(const cob_field_attr *edited) {
+    cob_field_attr shown = *edited;
     const cob_pic_symbol *symbol;
-    int digits = 0, floating = 0;
-    for (symbol = edited->pic; symbol != NULL && symbol->symbol != '\0'; symbol++)
-        if (symbol->symbol == global->cob_current_module->currency_symbol)
-            floating += symbol->times_repeated;
-        else if (strchr("9Z*", symbol->symbol) != NULL)
-            digits += symbol->times_repeated;
-    return floating > 1 ? digits + floating - 1 : edited->digits;
+    int digits = 0, floating = 0, decimals = 0, after = 0;
+    for (symbol = edited->pic; symbol != NULL && symbol->symbol != '\0'; symbol++) {
+        int is_currency = symbol->symbol == global->cob_current_module->currency_symbol;
+        if (symbol->symbol == 'V' || symbol->symbol == global->cob_current_module->decimal_point)
+            after = 1;
+        if (!is_currency && strchr("9Z*", symbol->symbol) == NULL)
+            continue;
+        *(is_currency ? &floating : &digits) += symbol->times_repeated;
+        decimals += after ? symbol->times_repeated : 0;
+    }
+    if (floating > 1) {
+        shown.digits = (unsigned short)(digits + floating - 1);
+        shown.scale = (short)decimals;
+    }
+    return shown;
 }
 
-/* libcob shows a plus sign for a negative number where a currency sign follows it. */
+/* libcob shows a plus or minus sign for each number where a currency sign follows it. */
 static void correct_sign(cob_field *from, cob_field *to) {
     const cob_pic_symbol *symbol = to->attr == NULL || to->attr->type != COB_TYPE_NUMERIC_EDITED ? NULL : to->attr->pic;
-    if (symbol != NULL && symbol[0].symbol == '+' && symbol[1].symbol == global->cob_current_module->currency_symbol &&
-        to->data[0] == '+' && COB_FIELD_IS_NUMERIC(from) && cob_cmp_llint(from, 0) < 0)
-        to->data[0] = '-';
+    if (symbol != NULL && (symbol[0].symbol == '+' || symbol[0].symbol == '-') && to->data[0] == symbol[0].symbol &&
+        symbol[1].symbol == global->cob_current_module->currency_symbol && COB_FIELD_IS_NUMERIC(from))
+        to->data[0] = cob_cmp_llint(from, 0) < 0 ? '-' : symbol[0].symbol == '+' ? '+' : ' ';
 }
 
 void cob_move(cob_field *from, cob_field *to) {
@@ -286,18 +295,19 @@ void cob_move(cob_field *from, cob_field *to) {
         return;
     }
     if (from->attr != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_EDITED &&
-        COB_FIELD_IS_NUMERIC(from) && to->attr->digits <= DIGITS && to->attr->scale >= 0 &&
-        (is_float(from) || is_float_result(from) ||
-         from->attr->digits - from->attr->scale > edited_digits(to->attr) - to->attr->scale)) {
-        /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros; and it does not
-         * round a floating-point number */
-        cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, edited_digits(to->attr), to->attr->scale,
-                                  COB_FLAG_HAVE_SIGN, NULL};
-        cob_field kept = {shorter.digits, digits, &shorter};
-        cob_move(from, &kept);
-        real(&kept, to);
-        correct_sign(&kept, to);
-        return;
+        COB_FIELD_IS_NUMERIC(from) && to->attr->digits <= DIGITS && to->attr->scale >= 0) {
+        cob_field_attr edited = as_shown(to->attr);
+        if (is_float(from) || is_float_result(from) ||
+            from->attr->digits - from->attr->scale > edited.digits - edited.scale) {
+            /* of a longer number libcob takes a digit for the place of the sign, and then shows zeros; and it does not
+             * round a floating-point number */
+            cob_field_attr shorter = {COB_TYPE_NUMERIC_DISPLAY, edited.digits, edited.scale, COB_FLAG_HAVE_SIGN, NULL};
+            cob_field kept = {shorter.digits, digits, &shorter};
+            cob_move(from, &kept);
+            real(&kept, to);
+            correct_sign(&kept, to);
+            return;
+        }
     }
     if (current != NULL && from->attr != NULL && from->attr->type == COB_TYPE_ALPHANUMERIC && from->size > 0 &&
         (size_t)from->data >= 65536 && to->attr != NULL && !is_float(to) &&
@@ -410,9 +420,16 @@ void cob_decimal_align(void *number, const int scale) {
 /* A result in floating point is rounded, with or without ROUNDED, and so is one of a MOVE; libcob cuts it. */
 int cob_decimal_get_field(void *number, cob_field *to, const int how) {
     int marks = ((struct decimal *)number)->marks;
+    cob_field_attr attr;
+    cob_field edited;
     REAL(int, cob_decimal_get_field, void *, cob_field *, const int);
     if (marks & ZERO_DIVIDE && !(how & COB_STORE_KEEP_ON_OVERFLOW))
         divided(to);
+    if (to->attr->type == COB_TYPE_NUMERIC_EDITED) {
+        attr = as_shown(to->attr);
+        edited = (cob_field){to->size, to->data, &attr};
+        to = &edited;
+    }
     return real(number, to, marks & FLOATING ? how | COB_STORE_ROUND : how);
 }
 
