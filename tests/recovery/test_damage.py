@@ -7,6 +7,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cli import main
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
+from tdqsim.definitions import define_tsmodel
 from tdqsim.errors import StoreDamaged, StoreError
 from tdqsim.facts import Resp
 from tests import apart
-from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
+from tests.recovery.helpers import NAMES, WRITEQ, again, make, prepared, queue, queues
 from tests.rules import rule
 
 pytestmark = pytest.mark.usefixtures("checked_here")
@@ -448,6 +450,30 @@ def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_o
             region.peek("LOGQ")
         region.install([queue("LOGQ")])
         assert region.peek("LOGQ") == records
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_an_item_of_temporary_storage_that_a_salvage_has_lost_takes_no_other_along(tmp_path, number):
+    model = define_tsmodel(name="KEPT", prefix="REC", recovery="YES")
+    region = make(model, store=tmp_path)
+    with region.task() as task:
+        for name, item in product(("REC1", "REC2"), (b"1", b"2", b"3")):
+            task.writeq_ts(name, item)
+    with region.task() as task:
+        task.writeq_ts("REC2", b"rewritten", item=2, rewrite=True)
+        task.writeq_ts("REC2", b"added")
+        assert region.recovery.branch("XA1", task).prepare()
+    region.close(clean=False)
+    with Store(tmp_path) as store:
+        lost = [key for key, item in store.durable.metas(b"ts/r/") if item == b"%d" % number]
+        store.durable.commit((), dict.fromkeys(lost, None))
+    left = [item for item in (b"1", b"2", b"3") if item != b"%d" % number]
+    region = make(model, store=tmp_path)
+    assert [(notice.id, notice.resource) for notice in region.notices] == [("TDQ0073", "TSQUEUE(REC2)")]
+    region.recovery.branch("XA1").commit()
+    region.writeq_ts("REC1", b"added")
+    with again(region, tmp_path) as region:
+        assert [region.ts.queues[name].items for name in ("REC1", "REC2")] == [[*left, b"added"]] * 2
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])

@@ -226,7 +226,11 @@ class TemporaryStorage:
         if image["deleted"]:
             change.deleted = self.queues.pop(name, queue)
             return
-        for number, data in image["rewritten"].items():
+        rewritten = image["rewritten"]
+        if rewritten and len(queue.items) != image["count"]:  # a salvage has lost items, and numbered the others anew
+            self._region.notices.say("rewrites_in_doubt_lost", queue=name, uow=uow.id.hex().upper())
+            rewritten = {}
+        for number, data in rewritten.items():
             at = int(number) - 1
             change.before[at + 1], queue.items[at] = queue.items[at], bytes.fromhex(data)
         queue.items += [bytes.fromhex(data) for data in image["added"]]
@@ -281,11 +285,16 @@ class TemporaryStorage:
 
     def resume(self, *, clean: bool) -> None:
         """Restore the queues of an earlier run; ``clean``: whether that run ended normally."""
-        metas = self._region.committer.metas
+        metas, note = self._region.committer.metas, self._region.committer.note
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):
                 name = _name_in(key[len(prefix) : -_NUMBER])
-                self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE)).items.append(item)
+                queue = self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE))
+                queue.items.append(item)
+                if queue.recoverable and len(queue.items) < int.from_bytes(key[-_NUMBER:], "big"):
+                    # a salvage has lost items before this one, and a commit writes items by their numbers
+                    note(key, None)
+                    note(_place(prefix, name, len(queue.items)), item)
 
     # -- statistics ---------------------------------------------------------------------------------------------------
 
