@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.files import DataFile
 from tdqsim.cli import main
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
@@ -474,6 +475,19 @@ def test_an_item_of_temporary_storage_that_a_salvage_has_lost_takes_no_other_alo
     region.writeq_ts("REC1", b"added")
     with again(region, tmp_path) as region:
         assert [region.ts.queues[name].items for name in ("REC1", "REC2")] == [[*left, b"added"]] * 2
+
+
+def test_a_kept_file_whose_first_entry_a_salvage_has_lost_has_its_records(tmp_path):
+    for _ in range(2):
+        data = DataFile(keylength=2)
+        with make(store=tmp_path) as region, region.task() as task:
+            region.files.define("ACCT", data, kept=True)
+            if not data.records:
+                task.write_file("ACCT", b"A1 record", b"A1")
+        assert data.records == {b"A1": b"A1 record"}
+        with Store(tmp_path) as store:
+            assert [key for key, _ in store.durable.metas(b"file/")] == [b"file/ACCT    ", b"file/ACCT    A1"]
+            store.durable.commit((), {b"file/ACCT    ": None})
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])

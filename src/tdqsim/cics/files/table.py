@@ -286,12 +286,12 @@ class Files:
     def _keep(self, begin: bytes, data: DataFile) -> None:
         """Join a data set with its records on the store; an entry without key marks that the store has the data set."""
         stored = {key[len(begin) :]: record for key, record in self._region.committer.metas(begin)}
-        if stored:
-            del stored[b""]
-            data.load(stored)
-        else:
-            records = {begin + key: bytes(record) for key, record in data.records.items()}
+        is_new = not stored
+        if stored.pop(b"", None) is None:  # it is new, or damage has lost that entry
+            records = {begin + key: bytes(record) for key, record in data.records.items()} if is_new else {}
             self._region.committer.commit(meta={**records, begin: data.organisation.encode()})
+        if not is_new:
+            data.load(stored)
         data.kept_as = begin
         for has in self._of_tasks.values():
             has.take_up(data)
