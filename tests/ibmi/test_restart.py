@@ -16,7 +16,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.core.store import Store
-from tdqsim.errors import StoreError, StoreFull, StoreMissing
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 from tdqsim.ibmi import EscapeMessage, System
 from tests.ibmi.conftest import drain, e
 from tests.rules import rule
@@ -109,6 +109,30 @@ def test_everything_is_there_after_a_restart(tmp_path):
         assert not job.system.libraries["QGPL"].objects
         with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF9802"):
             anna.qsnddtaq("WORK", "APPLIB", b"x")
+
+
+def test_a_store_that_has_lost_its_counters_gives_no_number_again(tmp_path):
+    with reopen(tmp_path) as system, system.job("A", "QSECOFR") as job:
+        job.crtdtaq("QGPL/Q", maxlen=10, force="*YES")
+        job.qsnddtaq("Q", "QGPL", b"kept")
+    with Store(tmp_path) as store:
+        store.durable.commit((), {b"system/counters": None})
+    with reopen(tmp_path) as system, system.job("A", "QSECOFR") as job:
+        job.crtdtaq("QGPL/OTHER", maxlen=10)
+    with reopen(tmp_path) as system, system.job("A", "QSECOFR") as job:
+        assert sorted(system.libraries) == ["QGPL", "QSYS"]
+        assert [queue.name for queue in system.queues()] == ["OTHER", "Q"]
+        assert job.qrcvdtaq("Q", "QGPL").data == b"kept"
+
+
+def test_a_store_that_has_lost_a_library_is_refused(tmp_path):
+    with reopen(tmp_path) as system, system.job("A", "QSECOFR") as job:
+        job.crtdtaq("QGPL/Q", maxlen=10)
+    with Store(tmp_path) as store:
+        lost = [key for key, record in store.durable.metas(b"object/") if b'"QGPL", "library": "QSYS"' in bytes(record)]
+        store.durable.commit((), dict.fromkeys(lost, None))
+    with pytest.raises(StoreDamaged, match=r"library QGPL of \*DTAQ Q is missing"):
+        reopen(tmp_path)
 
 
 def test_profiles_are_as_chgusrprf_left_them_at_once_and_after_a_restart(tmp_path):

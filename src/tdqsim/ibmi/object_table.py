@@ -17,6 +17,7 @@ from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
 from tdqsim.core.collection import nothing_collected
 from tdqsim.core.store import Work
+from tdqsim.errors import StoreDamaged
 from tdqsim.ibmi.authority import granted_names
 from tdqsim.ibmi.catalogue import Catalogue
 from tdqsim.ibmi.data import JobData, SystemData
@@ -55,15 +56,20 @@ class ObjectTable:
     def __init__(self, system: SystemData, catalogue: Catalogue, locks: LockManager) -> None:
         self._system, self._catalogue, self._locks = system, catalogue, locks
         self._counters = catalogue.counters()
-        self._next = self._counters["object"]
         with nothing_collected():
             self._objects = {one.number: one for one in catalogue.objects()}
+        # no less than the number in use, if damage has lost the counters
+        self._next = max(self._counters["object"], 1 + max(self._objects, default=0))
         self.libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
         self.temporary: dict[str, Library] = {}
         self.programs: dict[tuple[str, str], Program] = {}
         for one in self._objects.values():
             if not isinstance(one, Library):
-                self.libraries[one.library].objects[(one.type, one.name)] = one
+                try:
+                    self.libraries[one.library].objects[(one.type, one.name)] = one
+                except KeyError as error:
+                    of = f"library {one.library} of {one.type} {one.name}"
+                    raise StoreDamaged(f"{system.store.path}: {of} is missing") from error
         catalogue.drop_strays(set(self._objects))
 
     def next_job(self) -> int:
