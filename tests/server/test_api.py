@@ -221,17 +221,18 @@ def test_queues_come_in_pages(api):
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
+    ("headers", "status", "detail"),
     [
-        ({"Authorization": ""}, 401),
-        ({"Authorization": "Bearer wrong"}, 401),
-        ({"Host": "evil.example"}, 421),
-        ({"Origin": "http://evil.example"}, 403),
-        ({"Content-Length": "99999999"}, 413),
+        ({"Authorization": ""}, 401, "sign on first"),
+        ({"Authorization": "Bearer wrong"}, 401, "Authorization has no valid token; sign on first"),
+        ({"Host": "evil.example"}, 421, ""),
+        ({"Origin": "http://evil.example"}, 403, ""),
+        ({"Content-Length": "99999999"}, 413, ""),
     ],
 )
-def test_who_may_not_ask(api, headers, status):
-    assert api.get("/api/v1/regions", headers=headers).status_code == status
+def test_who_may_not_ask(api, headers, status, detail):
+    answer = api.get("/api/v1/regions", headers=headers)
+    assert (answer.status_code, detail in answer.text) == (status, True)
 
 
 def test_who_may_look_may_not_write(api, access):

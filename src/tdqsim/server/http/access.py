@@ -221,7 +221,8 @@ class _Signed:
         session: Session | None = scope[_SESSION]
         path: str = scope["path"]
         if scope[_USER] is None and path not in self._access.open and not path.startswith(self._access.own_sign_on):
-            return HTTPStatus.UNAUTHORIZED, "sign on first"
+            cause = "Authorization has no valid token; " if headers.get("authorization") else ""
+            return HTTPStatus.UNAUTHORIZED, f"{cause}sign on first"
         if session is None or not session.cookie or not changes:
             return None
         if not same_site(headers):
