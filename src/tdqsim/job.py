@@ -127,8 +127,10 @@ def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -
 def own_files(directory: Path) -> Iterator[Path]:
     """The files below a directory, but for those of virtual environments in it."""
     for folder, below, names in os.walk(directory):
-        below[:] = (each for each in below if not Path(folder, each, "pyvenv.cfg").exists())
-        yield from (Path(folder, name) for name in names)
+        if "pyvenv.cfg" in names and Path(folder) != directory:
+            below.clear()
+        else:
+            yield from (Path(folder, name) for name in names)
 
 
 @contextmanager
