@@ -431,7 +431,7 @@ def test_length_fields(tmp_path, expression, mapping):
     assert table(read_options(given_options))[0]["T"].to_pylist() == ["abc", "abcde", "xyz"]
 
 
-LENGTH_LAST = "01 R. 05 N PIC 9. 05 T PIC XX OCCURS 0 TO 2 DEPENDING ON N. 05 LEN PIC 99."
+LENGTH_LAST = "01 R. 05 N PIC 9. 05 T PIC XX OCCURS 0 TO 2 DEPENDING ON N. 05 LEN PIC 99. 66 ALSO RENAMES LEN."
 
 
 @pytest.mark.parametrize(
@@ -440,8 +440,9 @@ LENGTH_LAST = "01 R. 05 N PIC 9. 05 T PIC XX OCCURS 0 TO 2 DEPENDING ON N. 05 LE
         ("2aabb071aaxx07", {}, [7, 7]),
         ("#2aabb07#2aabb07", {"record_start_offset": "1"}, [7, 7]),
         ("2aabb071aa050031aa05", {"variable_size_occurs": "shift_record"}, [7, 5, 3, 5]),
+        ("2aabb07003", {"variable_size_occurs": "shift_record", "record_length_field": "ALSO"}, [7, 3]),
     ],
-    ids=["end", "header", "moved"],
+    ids=["end", "header", "moved", "renamed"],
 )
 def test_a_length_field_behind_others_is_read_where_it_is(tmp_path, text, more, lengths):
     path = tmp_path / "data"

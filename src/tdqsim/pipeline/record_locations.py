@@ -243,15 +243,22 @@ def _segment_in(layout: Layout, item: Field) -> Callable[[bytes], str]:
 
 def _bytes_in(layout: Layout, item: Field) -> Callable[[bytes], bytes]:
     """What gives the bytes of a field outside tables, as far as a record has them."""
-    start, end, name = item.offset, item.offset + item.length, ".".join(item.path)
+    start, end = item.offset, item.offset + item.length
     if not any(table.depending_on and table.offset < start for table in layout.walk()):
         return lambda record: record[start:end]
+    same = (each for each in layout.walk() if each.offset == start and not (each.is_group or _in_table(layout, each)))
+    first = next(same) if item.level == 66 else item  # RENAMES: it begins where the first field does that it renames
+    name = ".".join(first.path)
 
     def moved(record: bytes) -> bytes:
         at = next(found.offset for found in layout.found_in(record) if found.field == name)
         return record[at : at + item.length]
 
     return moved
+
+
+def _in_table(layout: Layout, item: Field) -> bool:
+    return any(table.occurs and item in table.walk() for table in layout.walk())
 
 
 def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
@@ -297,7 +304,7 @@ def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, 
     except LookupError as error:
         raise DatasetError(f"record_length_field: {error.args[0]}") from None
     for name, item in fields.items():
-        if item.is_group or any(table.occurs and item in table.walk() for table in layout.walk()):
+        if item.is_group or _in_table(layout, item):
             raise DatasetError(f"record_length_field: {name} is not a single elementary field")
 
     readers = {name: _field_value(layout, item, options) for name, item in fields.items()}
