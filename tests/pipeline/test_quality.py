@@ -100,8 +100,30 @@ def test_corrupt_values_in_the_segments_of_a_row_are_counted(tmp_path):
     path = tmp_path / "f.ps"
     path.write_bytes("1001200220x312042x0y".encode("cp037"))
     staged = stage_data_set(path, tmp_path / "stage", **FAMILY_OPTIONS)
+    assert staged.quality.lost == ""
     assert staged.quality.columns == {"S2.M": ColumnQuality(2, 0, CorruptValue(str(path), 3, 8, 1, "F0A7F3"))}
     assert staged.quality.rows == 2
+
+
+LEVELS = "01 R. 05 ID PIC X. 05 S1. 10 N PIC 9." + "".join(f" 05 S{n} REDEFINES S1. 10 N{n} PIC 9." for n in (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "left_out"),
+    [("902030102130", 1, 2), ("203021", 0, 3), ("10304021403142", 1, 3)],
+    ids=["before", "no root", "below"],
+)
+def test_children_whose_parents_are_missing_are_counted(tmp_path, capsys, text, rows, left_out):
+    path = tmp_path / "f.ps"
+    path.write_bytes(text.encode("cp037"))
+    ids = {f"redefine_segment_id_map:{n}": f"S{n} => {n}" for n in (1, 2, 3, 4)}
+    children = {f"segment_children:{n}": f"S{n} => S{n + 1}" for n in (1, 2, 3)}
+    options = {"copybook_contents": LEVELS, "segment_field": "ID", **ids, **children}
+    quality = stage_data_set(path, tmp_path / "stage", **options).quality
+    assert (quality.rows, quality.left_out) == (rows, left_out)
+    given = [each for item in options.items() for each in ("--option", "=".join(item))]
+    assert main(["pipeline", "decode", str(path), "--stage", str(tmp_path / "stage"), *given]) == 0
+    assert f"{left_out} records are left out because their parents are missing" in capsys.readouterr().err
 
 
 def told(*quality):
@@ -130,6 +152,8 @@ def test_the_driver_shows_the_corrupt_values_of_a_read_once():
         "corrupt values in a part of the data: AMT: 2 corrupt in 5 rows, first X'A7F2F3' at record 2, offset 2, of "
         "pay.ps; data_quality(spark, path, ...) counts all"
     )
+    lost = [Quality(1, left_out=2000), Quality(1, left_out=3)]
+    assert told(*lost) == ["in a part of the data 2,000 records are left out because their parents are missing"]
 
 
 def test_the_driver_shows_five_columns_at_most():

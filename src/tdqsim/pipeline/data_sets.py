@@ -78,13 +78,14 @@ def read_data_set(
         LayoutError: the copybook cannot be used.
 
     Warns:
-        DataQualityWarning: values are corrupt; how many by column, and the first of each. With ``stage`` at once, for
+        DataQualityWarning: values are corrupt; how many by column, and the first of each. Or records of child segments
+            have no parent, and are left out. With ``stage`` at once, for
             all data; otherwise when the frame is used, once, for the part in which they were found first.
     """
     if stage is not None:
         staged = stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options)
-        if staged.quality.corrupt:
-            warnings.warn("; ".join(staged.quality.lines()), DataQualityWarning, stacklevel=2)
+        if said := "; ".join(filter(None, (staged.quality.lost, *staged.quality.lines()))):
+            warnings.warn(said, DataQualityWarning, stacklevel=2)
         return staged.frame(spark)
     plan = _plan(path, columns, options)
 
@@ -202,7 +203,7 @@ class Staged:
         schema: the columns.
         files: the files, in the order of the records.
         rows: how many records there are.
-        quality: the corrupt and null values by column.
+        quality: the corrupt and null values by column, and how many records are left out.
     """
 
     folder: Path

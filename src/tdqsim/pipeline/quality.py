@@ -35,7 +35,7 @@ _COLUMNS_SHOWN = 5
 
 
 class DataQualityWarning(UserWarning):
-    """Values of a data set that was read are corrupt: they are null, or a number of occurrences out of range."""
+    """A data set that was read has corrupt values (they are null, or a number of occurrences), or lacks parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,12 @@ class Quality:
     Attributes:
         rows: how many rows were read.
         columns: the columns that have corrupt or null values.
+        left_out: how many records of child segments are in no row, because their parents are missing.
     """
 
     rows: int = 0
     columns: dict[str, ColumnQuality] = field(default_factory=dict)
+    left_out: int = 0
 
     @property
     def corrupt(self) -> int:
@@ -97,6 +99,7 @@ class Quality:
     def add(self, other: Quality) -> None:
         """Add the counts of the part that follows."""
         self.rows += other.rows
+        self.left_out += other.left_out
         for name, each in other.columns.items():
             self._count(name, each)
 
@@ -135,9 +138,15 @@ class Quality:
             if each.corrupt:
                 yield f"{name}: {each.corrupt:,} corrupt in {self.rows:,} rows, first {each.first}"
 
+    @property
+    def lost(self) -> str:
+        """A sentence about the records that are left out; empty if there are none."""
+        return f"{self.left_out:,} records are left out because their parents are missing" if self.left_out else ""
+
     def as_json(self) -> dict[str, Any]:
         """The counts as plain values."""
-        return {"rows": self.rows, "columns": {name: asdict(each) for name, each in self.columns.items()}}
+        columns = {name: asdict(each) for name, each in self.columns.items()}
+        return {"rows": self.rows, "columns": columns, "left_out": self.left_out}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Quality:
@@ -146,7 +155,7 @@ class Quality:
         for name, each in value.get("columns", {}).items():
             first = CorruptValue(**each["first"]) if each["first"] else None
             columns[name] = ColumnQuality(each["corrupt"], each["nulls"], first)
-        return cls(value.get("rows", 0), columns)
+        return cls(value.get("rows", 0), columns, value.get("left_out", 0))
 
 
 def _first(each: Corrupt, file: str, numbers: Ints | None, starts: Ints) -> CorruptValue:
@@ -204,12 +213,18 @@ def _accumulator(context: SparkContext) -> Accumulator[dict[str, str]]:
 
 
 def tell(teller: Accumulator[dict[str, str]] | None, read: str, quality: Quality) -> None:
-    """In a task: report what is corrupt in a part of a read."""
+    """In a task: report what is corrupt or left out in a part of a read."""
+    if quality.lost:
+        _tell(teller, f"{read}, left out", f"in a part of the data {quality.lost}")
     if not quality.corrupt:
         return
     more = sum(each.corrupt > 0 for each in quality.columns.values()) - _COLUMNS_SHOWN
     columns = [*islice(quality.lines(), _COLUMNS_SHOWN), *([f"{more} more columns"] if more > 0 else [])]
     text = f"corrupt values in a part of the data: {'; '.join(columns)}; data_quality(spark, path, ...) counts all"
+    _tell(teller, read, text)
+
+
+def _tell(teller: Accumulator[dict[str, str]] | None, read: str, text: str) -> None:
     if teller is not None:
         teller.add({read: text})
     elif read not in _written:

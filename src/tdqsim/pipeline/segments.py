@@ -22,7 +22,7 @@ import pyarrow as pa
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._corrupt import Corrupt
-from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import Frames
@@ -145,7 +145,7 @@ class Family:
         self._base = self._decoder([name for name in names if name not in self.roots], None)
         self._decoders = {name: self._decoder([other for other in names if other != name], name) for name in below}
         empty = np.zeros(0, np.int64)
-        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, pa.array([], pa.string())).schema
+        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, pa.array([], pa.string()))[0].schema
 
     def _decoder(self, without: Iterable[str], wanted: str | None) -> RecordDecoder:
         layout = pruned(self.layout, frozenset(self.paths[name] for name in without))
@@ -163,12 +163,17 @@ class Family:
         ids = [value for name in self.roots for value in self.ids[name]]
         return np.flatnonzero(is_among(segments, ids))
 
+    def children_in(self, segments: pa.Array) -> int:
+        """How many records are of child segments."""
+        return sum(int(is_among(segments, self.ids[name]).sum()) for name in self._decoders)
+
     def decode(
         self, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array, found: list[Corrupt] | None = None
-    ) -> pa.RecordBatch:
+    ) -> tuple[pa.RecordBatch, int]:
         """The roots among records, located by place and segment, with everything below them.
 
-        The corrupt fields in all of the records are added to ``found``.
+        The number is that of child records that are left out because their parents are missing. The corrupt fields in
+        all of the records are added to ``found``.
         """
         batch = _Batch(self, data, starts, lengths, segments, found)
         roots = self.roots_in(segments)
@@ -177,7 +182,7 @@ class Family:
             batch.rebuilt(column, array, roots) for column, array in zip(self._base.columns, decoded, strict=True)
         ]
         names = [column.name for column in self._base.columns]
-        return pa.RecordBatch.from_arrays(arrays, names=names)
+        return pa.RecordBatch.from_arrays(arrays, names=names), batch.left_out
 
     def child(self, name: str, batch: _Batch, rows: Ints) -> pa.Array:
         """The structs of one segment's records."""
@@ -200,6 +205,7 @@ class _Batch:
         self.family, self.data, self.starts, self.lengths, self.found = family, data, starts, lengths, found
         self.rows = {name: np.flatnonzero(is_among(segments, ids)) for name, ids in family.ids.items()}
         self.roots = {family.paths[name]: name for name in family.roots}
+        self.left_out = 0
 
     def decoded(self, decoder: RecordDecoder, rows: Ints) -> pa.RecordBatch:
         """The columns of some of the records."""
@@ -213,15 +219,18 @@ class _Batch:
         """The array with the children of the root segments added."""
         name = self.roots.get(column.field.path)
         if name is not None:
-            return self.grown(name, array, rows, [])
+            return self.grown(name, array, rows, [], np.ones(len(rows), np.bool_))
         if column.field.occurs is not None or not any(_holds(column, path) for path in self.roots):
             return array
         inner = [self.rebuilt(child, array.field(index), rows) for index, child in enumerate(column.children)]
         fields = [pa.field(child.name, made.type) for child, made in zip(column.children, inner, strict=True)]
         return pa.StructArray.from_arrays(inner, fields=fields)
 
-    def grown(self, name: str, array: pa.Array, rows: Ints, above: list[Ints]) -> pa.Array:
-        """The structs of a segment's records with their children, each a list after the fields."""
+    def grown(self, name: str, array: pa.Array, rows: Ints, above: list[Ints], kept: Mask) -> pa.Array:
+        """The structs of a segment's records with their children, each a list after the fields.
+
+        Children of records that are not kept are left out too.
+        """
         arrays = [array.field(index) for index in range(array.type.num_fields)]
         fields = list(array.type)
         for child in self.family.children.get(name, ()):
@@ -230,10 +239,12 @@ class _Batch:
             attached = parents >= 0
             if len(rows):
                 place = rows[np.maximum(parents, 0)]
+                attached &= kept[np.maximum(parents, 0)]
                 for higher in above:
                     attached &= _last(higher, mine) < place
+            self.left_out += int((~attached).sum())
             structs = self.family.child(child, self, mine)
-            structs = self.grown(child, structs, mine, [*above, rows]).filter(pa.array(attached))
+            structs = self.grown(child, structs, mine, [*above, rows], attached).filter(pa.array(attached))
             counts = np.bincount(parents[attached], minlength=len(rows))
             offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))).astype(np.int32)
             kind = list_of(structs.type)

@@ -255,13 +255,16 @@ class ReadPlan:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
+            if quality is not None:
+                quality.left_out += family.children_in(segments)
             return None
         if not self.schema.names:
             return self._as_batch({}, len(roots))
         found: list[Corrupt] | None = None if quality is None else []
-        rows = family.decode(batch.data, batch.starts, batch.lengths, segments, found)
+        rows, left_out = family.decode(batch.data, batch.starts, batch.lengths, segments, found)
         if quality is not None:
             quality.rows += len(roots)
+            quality.left_out += left_out
             numbers = batch.numbers if split.first_record >= 0 else None
             quality.add_corrupt(found or (), (split.path, numbers, batch.places))
         arrays = {name: rows.column(name) for name in rows.schema.names}

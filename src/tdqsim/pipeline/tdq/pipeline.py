@@ -262,6 +262,8 @@ def decode(
     shown = {"engine": chosen.name, "rows": files.rows, "columns": ", ".join(files.schema.names)}
     counts = {"corrupt": quality.corrupt, "ok": quality.corrupt <= allow_corrupt}
     where = {"output": output or f"{files.folder}/data"}
+    if quality.lost:
+        warn(quality.lost)
     if as_json:
         _emit_outcome(shown | counts | {"quality": quality.as_json()["columns"]} | where, as_json=True)
         return
