@@ -137,7 +137,7 @@ def serve(
         started: called when everything listens.
 
     Returns:
-        0, or 1 if tasks had to be ended.
+        0, or 1 if a task kept control or a region could not be closed.
 
     Raises:
         TdqError: the address needs users or TLS, a region or system cannot be created, a port is taken, or the ready
