@@ -318,11 +318,21 @@ void cob_move(cob_field *from, cob_field *to) {
         kept.data += from->size - kept.size;
         whole.digits = (unsigned short)kept.size;
         if (!is_plain(&kept)) {
-            for (at = 0; at < kept.size; at++)
-                if ((ebcdic[kept.data[at]] & 15) > 9)
-                    data_exception(from, NULL);
-                else
-                    digits[at] = (unsigned char)('0' + (ebcdic[kept.data[at]] & 15));
+            int good = 1;
+            for (at = 0; at < kept.size; at++) {
+                int digit = ebcdic[kept.data[at]] & 15;
+                digits[at] = (unsigned char)(digit > 9 ? kept.data[at] : '0' + digit);
+                good &= digit <= 9;
+            }
+            if (!good && is_zoned(to) && to->attr->scale == 0 && !COB_FIELD_SIGN_SEPARATE(to)) {
+                /* the item is not NUMERIC then, and the data exception comes when the number is used */
+                size_t count = kept.size < to->size ? kept.size : to->size;
+                memset(to->data, '0', to->size);
+                memcpy(to->data + to->size - count, digits + kept.size - count, count);
+                return;
+            }
+            if (!good)
+                data_exception(from, NULL);
             kept.data = digits;
             cob_move(&kept, to);
             return;
