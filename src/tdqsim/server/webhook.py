@@ -71,23 +71,25 @@ def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = BOU
     )
     late = threading.Event()
 
-    def cut() -> None:
+    def cut(sock: socket.socket) -> None:
         late.set()
         with contextlib.suppress(OSError):  # it is closed
-            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)  # that of TLS would wait for the receiver
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # that of TLS would wait for the receiver
 
-    limit = threading.Timer(seconds, cut)
     try:
         target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         connection.connect()
+        limit = threading.Timer(seconds, cut, (connection.sock,))  # the connection may forget its socket meanwhile
         limit.start()
-        connection.request("POST", target, body, dict(headers))
-        status = connection.getresponse().status
+        try:
+            connection.request("POST", target, body, dict(headers))
+            status = connection.getresponse().status
+        finally:
+            limit.cancel()
     except (OSError, HTTPException):
         if not late.is_set():
             raise
     finally:
-        limit.cancel()
         connection.close()
     if late.is_set():  # what was read until then may look like an answer
         raise TimeoutError(f"the answer was not complete within {seconds:g} seconds")
