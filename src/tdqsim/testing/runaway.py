@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from traceback import walk_stack
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -23,13 +24,6 @@ RUNAWAY: Final = "AICA"
 """The abend of a task that loops (IBM Docs, AICA)."""
 _LOOKS: Final = 4
 """How often the timer checks within the limit."""
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames that are under way, the innermost first."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 class RunawayLimit:
@@ -83,8 +77,10 @@ class RunawayLimit:
             "(--tdq-runaway, or the marker tdq_runaway, changes the limit; 0 ends it)"
         )
         if self._looks == _LOOKS:
-            *_, self._program = (None, *filter(is_own_frame, _stack(frame)))
+            own = [each for each, _line in walk_stack(frame) if is_own_frame(each)]
+            self._program = own[-1] if own else None
             raise Abend(RUNAWAY, detail=why)
-        if self._looks < 2 * _LOOKS or (self._program is not None and self._program not in _stack(frame)):
+        under_way = self._program is None or any(each is self._program for each, _line in walk_stack(frame))
+        if self._looks < 2 * _LOOKS or not under_way:
             return  # the program has ended: its changes are backed out, the dump is made
         self._fail(f"abend {RUNAWAY}: {why}; its program has caught the abend")
