@@ -35,7 +35,7 @@ _COLUMNS_SHOWN = 5
 
 
 class DataQualityWarning(UserWarning):
-    """A data set that was read has corrupt values (they are null, or a number of occurrences), or lacks parents."""
+    """Values of a data set are corrupt (null, or occurrences out of range), or children without parents left out."""
 
 
 @dataclass(frozen=True, slots=True)
