@@ -268,10 +268,40 @@ static void correct_sign(cob_field *from, cob_field *to) {
         to->data[0] = cob_cmp_llint(from, 0) < 0 ? '-' : symbol[0].symbol == '+' ? '+' : ' ';
 }
 
+/* Text is an unsigned integer: libcob would interpret signs, a decimal point and blanks. Returns whether it was moved;
+ * digits alone are left to libcob. */
+static int move_text(cob_field *from, cob_field *to) {
+    unsigned char digits[MOST_DIGITS];
+    cob_field_attr whole = {COB_TYPE_NUMERIC_DISPLAY, 0, 0, 0, NULL};
+    cob_field kept = {from->size < MOST_DIGITS ? from->size : MOST_DIGITS, from->data, &whole};
+    int good = 1;
+    size_t at, count;
+    kept.data += from->size - kept.size;
+    whole.digits = (unsigned short)kept.size;
+    if (is_plain(&kept))
+        return 0;
+    for (at = 0; at < kept.size; at++) {
+        int digit = ebcdic[kept.data[at]] & 15;
+        digits[at] = (unsigned char)(digit > 9 ? kept.data[at] : '0' + digit);
+        good &= digit <= 9;
+    }
+    if (!good && is_zoned(to) && to->attr->scale == 0 && !COB_FIELD_SIGN_SEPARATE(to)) {
+        /* the item is not NUMERIC then, and the data exception comes when the number is used */
+        count = kept.size < to->size ? kept.size : to->size;
+        memset(to->data, '0', to->size);
+        memcpy(to->data + to->size - count, digits + kept.size - count, count);
+        return 1;
+    }
+    if (!good)
+        data_exception(from, NULL);
+    kept.data = digits;
+    cob_move(&kept, to);
+    return 1;
+}
+
 void cob_move(cob_field *from, cob_field *to) {
     cob_field plain;
     unsigned char digits[DIGITS];
-    size_t at;
     REAL(void, cob_move, cob_field *, cob_field *);
     if (is_float_result(from) && to->attr != NULL && COB_FIELD_IS_NUMERIC(to) && !is_float(to)) {
         cob_field_attr rounded = {COB_TYPE_NUMERIC_DISPLAY, MOST_DIGITS, to->attr->scale, COB_FLAG_HAVE_SIGN, NULL};
@@ -311,33 +341,8 @@ void cob_move(cob_field *from, cob_field *to) {
     }
     if (current != NULL && from->attr != NULL && from->attr->type == COB_TYPE_ALPHANUMERIC && from->size > 0 &&
         (size_t)from->data >= 65536 && to->attr != NULL && !is_float(to) &&
-        (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED)) {
-        /* text is an unsigned integer: libcob would interpret signs, a decimal point and blanks */
-        cob_field_attr whole = {COB_TYPE_NUMERIC_DISPLAY, 0, 0, 0, NULL};
-        cob_field kept = {from->size < MOST_DIGITS ? from->size : MOST_DIGITS, from->data, &whole};
-        kept.data += from->size - kept.size;
-        whole.digits = (unsigned short)kept.size;
-        if (!is_plain(&kept)) {
-            int good = 1;
-            for (at = 0; at < kept.size; at++) {
-                int digit = ebcdic[kept.data[at]] & 15;
-                digits[at] = (unsigned char)(digit > 9 ? kept.data[at] : '0' + digit);
-                good &= digit <= 9;
-            }
-            if (!good && is_zoned(to) && to->attr->scale == 0 && !COB_FIELD_SIGN_SEPARATE(to)) {
-                /* the item is not NUMERIC then, and the data exception comes when the number is used */
-                size_t count = kept.size < to->size ? kept.size : to->size;
-                memset(to->data, '0', to->size);
-                memcpy(to->data + to->size - count, digits + kept.size - count, count);
-                return;
-            }
-            if (!good)
-                data_exception(from, NULL);
-            kept.data = digits;
-            cob_move(&kept, to);
-            return;
-        }
-    }
+        (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && move_text(from, to))
+        return;
     if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
         (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && !is_plain(from)) {
         as_packed(from, digits);
